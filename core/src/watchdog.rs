@@ -1,0 +1,278 @@
+use crate::Phase;
+use core::fmt;
+
+/// Time since an origin of the caller's choice, never going back: works without `std`, and on wasm, where `Instant` panics.
+pub type Time = core::time::Duration;
+
+/// The deadlines of one connection, made out of what it waits for and what it transfers.
+///
+/// Protocols have no timers, so their types have no clock: a machine says its [`phase`](crate::Machine::phase), the
+/// transport counts bytes, and whoever owns the clock asks this for one deadline.
+///
+/// ```
+/// use bytewise::{Phase, Progress, Time, TimedOut, Timeouts, Watchdog};
+///
+/// let second = Time::from_secs(1);
+/// let mut watchdog = Watchdog::new(Timeouts::none().with(Phase::Head, Some(10 * second)));
+///
+/// watchdog.observe((Phase::Head, 0), Progress::default(), 100 * second); // after each round
+/// assert_eq!(watchdog.deadline(), Some(110 * second)); // sleep until then at the latest
+///
+/// let trickle = Progress { received: 1, ..Progress::default() };
+/// watchdog.observe((Phase::Head, 0), trickle, 109 * second); // one more byte of the same head: no reprieve
+/// assert_eq!(watchdog.expired(110 * second), Some(TimedOut::Phase(Phase::Head)));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Watchdog {
+    timeouts: Timeouts,
+    phase: (Phase, u32),
+    /// When the phase began or, for [`Phase::Idle`], when bytes last came.
+    since: Option<Time>,
+    progress: Progress,
+    /// Since when bytes have been waiting to be written, and none was.
+    stalled: Option<Time>,
+    receiving: Option<Window>,
+    sending: Option<Window>,
+}
+
+/// The beginning of a window over which a rate is measured.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    begin: Time,
+    total: u64,
+}
+
+impl Watchdog {
+    /// With those bounds. The clock of the first phase starts with the first [`observe`](Self::observe).
+    pub const fn new(timeouts: Timeouts) -> Self {
+        Self {
+            timeouts,
+            phase: (Phase::Idle, 0),
+            since: None,
+            progress: Progress { received: 0, sent: 0, queued: 0 },
+            stalled: None,
+            receiving: None,
+            sending: None,
+        }
+    }
+
+    /// Call after each round, with the time of then. The clock restarts with a new phase or occurrence and, in
+    /// [`Phase::Idle`], with bytes received.
+    pub fn observe(&mut self, phase: (Phase, u32), progress: Progress, now: Time) {
+        let heard = phase.0 == Phase::Idle && progress.received != self.progress.received;
+        let changed = phase != self.phase;
+        if changed || heard || self.since.is_none() {
+            self.phase = phase;
+            self.since = Some(now);
+        }
+        self.stalled = match self.stalled {
+            _ if progress.queued == 0 => None,
+            Some(since) if progress.sent == self.progress.sent => Some(since),
+            _ => Some(now),
+        };
+        if let Some(rate) = self.timeouts.min_rate {
+            let receiving = if changed { None } else { self.receiving };
+            self.receiving = (phase.0 == Phase::Body).then(|| rate.window(receiving, progress.received, now));
+            self.sending = (progress.queued > 0).then(|| rate.window(self.sending, progress.sent, now));
+        }
+        self.progress = progress;
+    }
+
+    /// When to wake up at the latest, and ask [`expired`](Self::expired).
+    pub fn deadline(&self) -> Option<Time> {
+        let phase = self.phase_deadline();
+        let write = self.write_deadline();
+        let rate = self.timeouts.min_rate.and_then(|rate| {
+            let windows = self.receiving.iter().chain(&self.sending);
+            windows.map(|window| rate.end(*window)).min()
+        });
+        [phase, write, rate].into_iter().flatten().min()
+    }
+
+    /// What took too long, if something has. The last [`observe`](Self::observe) should be no older than the last transfer.
+    pub fn expired(&self, now: Time) -> Option<TimedOut> {
+        let due = |deadline: Option<Time>| deadline.is_some_and(|deadline| deadline <= now);
+        if due(self.phase_deadline()) {
+            return Some(TimedOut::Phase(self.phase.0));
+        }
+        if due(self.write_deadline()) {
+            return Some(TimedOut::Write);
+        }
+        let missed = self.timeouts.min_rate.is_some_and(|rate| {
+            let missed =
+                |window: Option<Window>, total| window.is_some_and(|window| rate.is_missed(window, total, now));
+            missed(self.receiving, self.progress.received) || missed(self.sending, self.progress.sent)
+        });
+        missed.then_some(TimedOut::Rate)
+    }
+
+    fn phase_deadline(&self) -> Option<Time> {
+        Some(self.since?.saturating_add(self.timeouts.of(self.phase.0)?))
+    }
+
+    fn write_deadline(&self) -> Option<Time> {
+        Some(self.stalled?.saturating_add(self.timeouts.write_stall.get()?))
+    }
+}
+
+/// How long things may take.
+///
+/// The defaults suit a server on the open internet: 10 s for a handshake, 30 s for a head, 2 min between messages, 5 min
+/// for a body, 10 min for the application, 10 s for the peer's part of the closing, and 30 s without a byte
+/// written while some are queued. There is no minimum rate unless you set one. Bounds are kept in whole milliseconds,
+/// rounded up, and at most 49 days.
+///
+/// ```
+/// use bytewise::{Phase, Time, Timeouts};
+///
+/// let timeouts = Timeouts::default()
+///     .with(Phase::Idle, None) // connections may stay silent for ever
+///     .with_min_rate(500, Time::from_secs(20)); // but not trickle
+/// ```
+#[derive(Debug, Clone)]
+pub struct Timeouts {
+    phases: [Millis; 6],
+    write_stall: Millis,
+    min_rate: Option<MinRate>,
+}
+
+/// A bound in four bytes, since each connection has nine of them: milliseconds, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Millis(u32);
+
+impl Millis {
+    const NONE: Self = Self(u32::MAX);
+
+    /// Rounds up, and takes what is beyond 49 days for that.
+    const fn new(at_most: Option<Time>) -> Self {
+        match at_most {
+            None => Self::NONE,
+            Some(time) => {
+                let millis = time.as_nanos().div_ceil(1_000_000);
+                Self(if millis < u32::MAX as u128 { millis as u32 } else { u32::MAX - 1 })
+            }
+        }
+    }
+
+    const fn get(self) -> Option<Time> {
+        match self {
+            Self::NONE => None,
+            Self(millis) => Some(Time::from_millis(millis as u64)),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct MinRate {
+    /// Bytes in one window.
+    bytes: u64,
+    window: Millis,
+}
+
+impl MinRate {
+    /// The window to go on with: the same until it is over, then a new one, unless it was missed.
+    fn window(self, window: Option<Window>, total: u64, now: Time) -> Window {
+        match window {
+            Some(window) if now < self.end(window) || self.is_missed(window, total, now) => window,
+            _ => Window { begin: now, total },
+        }
+    }
+
+    fn end(self, window: Window) -> Time {
+        window.begin.saturating_add(self.window.get().unwrap_or(Time::MAX))
+    }
+
+    /// Whether a window is over, and less came than the rate asks of it.
+    fn is_missed(self, window: Window, total: u64, now: Time) -> bool {
+        now >= self.end(window) && total.saturating_sub(window.total) < self.bytes
+    }
+}
+
+impl Timeouts {
+    /// No bounds at all.
+    pub const fn none() -> Self {
+        Self { phases: [Millis::NONE; 6], write_stall: Millis::NONE, min_rate: None }
+    }
+
+    /// How long `phase` may last; `None` is for ever.
+    #[must_use]
+    pub const fn with(mut self, phase: Phase, at_most: Option<Time>) -> Self {
+        self.phases[phase as usize] = Millis::new(at_most);
+        self
+    }
+
+    /// Bytes a second at least, while a body is received or something is written, measured over one `window` after the
+    /// other.
+    #[must_use]
+    pub const fn with_min_rate(mut self, bytes_per_second: u32, window: Time) -> Self {
+        let window = Millis::new(Some(window));
+        self.min_rate = Some(MinRate { bytes: bytes_per_second as u64 * window.0 as u64 / 1000, window });
+        self
+    }
+
+    /// How long something queued may go without a byte written; `None` is for ever.
+    #[must_use]
+    pub const fn with_write_stall(mut self, at_most: Option<Time>) -> Self {
+        self.write_stall = Millis::new(at_most);
+        self
+    }
+
+    /// How long `phase` may last.
+    pub const fn of(&self, phase: Phase) -> Option<Time> {
+        self.phases[phase as usize].get()
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = |seconds| Some(Time::from_secs(seconds));
+        Self::none()
+            .with(Phase::Handshake, seconds(10))
+            .with(Phase::Idle, seconds(120))
+            .with(Phase::Head, seconds(30))
+            .with(Phase::Body, seconds(300))
+            .with(Phase::Local, seconds(600))
+            .with(Phase::Closing, seconds(10))
+            .with_write_stall(seconds(30))
+    }
+}
+
+/// Totals of a connection, which the transport keeps up as it reads and writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes received so far.
+    pub received: u64,
+    /// Bytes written so far, external ones too.
+    pub sent: u64,
+    /// Bytes waiting to be written, [`SendBuf::queued`](crate::SendBuf::queued).
+    pub queued: usize,
+}
+
+/// What took too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TimedOut {
+    /// A phase.
+    Phase(Phase),
+    /// The minimum rate was missed.
+    Rate,
+    /// Nothing could be written.
+    Write,
+}
+
+impl fmt::Display for TimedOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Phase(Phase::Handshake) => "the handshake took too long",
+            Self::Phase(Phase::Idle) => "nothing came for too long",
+            Self::Phase(Phase::Head) => "the head took too long",
+            Self::Phase(Phase::Body) => "the body took too long",
+            Self::Phase(Phase::Local) => "the application took too long",
+            Self::Phase(Phase::Closing) => "the peer took too long to close",
+            Self::Rate => "the peer was too slow",
+            Self::Write => "nothing could be written for too long",
+        })
+    }
+}
+
+impl core::error::Error for TimedOut {}
