@@ -66,10 +66,12 @@ mod machine;
 mod payload;
 mod recv_buf;
 mod send_buf;
+mod spare;
 mod watchdog;
 
 pub use machine::{Machine, NextIo, Phase};
 pub use payload::Payload;
 pub use recv_buf::{Eof, LimitsError, RecvBuf};
 pub use send_buf::SendBuf;
+pub use spare::Spare;
 pub use watchdog::{Progress, Time, TimedOut, Timeouts, Watchdog};

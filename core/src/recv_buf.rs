@@ -140,16 +140,18 @@ impl RecvBuf {
     /// Gives a block out to be read into from its beginning: to an operation that completes later (io_uring), or to a
     /// pool. Unread bytes stay. Follow with [`restore`](Self::restore).
     ///
-    /// With nothing unread it is the buffer's own memory, without an allocation; otherwise, or if there is
-    /// none, a new block.
+    /// With nothing unread it is the buffer's own memory; otherwise, or if there is none, or if the last read filled it
+    /// and it is to grow, a new block.
     pub fn lend(&mut self) -> Vec<u8> {
         let size = self.bytes.len();
-        let full = self.end == size && size < self.read_ahead;
-        if self.start < self.end || full {
-            return vec![0; size.saturating_mul(2).min(self.read_ahead).max(self.initial)];
+        let doubled = size.saturating_mul(2).min(self.read_ahead).max(self.initial);
+        if self.start < self.end {
+            return vec![0; doubled];
         }
+        let full = self.end == size && size < self.read_ahead;
         (self.start, self.end) = (0, 0);
-        core::mem::take(&mut self.bytes)
+        let own = core::mem::take(&mut self.bytes);
+        if full { vec![0; doubled] } else { own }
     }
 
     /// Takes a block back, of which the first `filled` bytes are input. It becomes the buffer's memory without a copy if

@@ -1,0 +1,71 @@
+use crate::{RecvBuf, SendBuf};
+use alloc::vec::Vec;
+use core::mem;
+
+/// Memory for whichever connection is at work: one of these per thread or event loop.
+///
+/// A connection that waits with nothing unread and nothing unwritten then holds no memory, and one that works uses
+/// memory that is still in the cache from the last one, grown once for all of them. Sharing is safe: a buffer shows no
+/// bytes but those received into it since.
+///
+/// ```
+/// use bytewise::{RecvBuf, SendBuf, Spare};
+///
+/// let mut spare = Spare::new();
+/// let (mut rx, mut tx) = (RecvBuf::new(), SendBuf::new());
+///
+/// spare.lend(&mut rx, &mut tx); // before work
+/// rx.push(b"frame");
+/// tx.put(&*rx.take(5));
+/// tx.consume(5);
+/// spare.take_back(&mut rx, &mut tx); // before a wait
+///
+/// assert_eq!((rx.capacity(), tx.capacity()), (0, 0));
+/// ```
+#[derive(Debug, Default)]
+pub struct Spare {
+    block: Vec<u8>,
+    tx: SendBuf,
+}
+
+impl Spare {
+    /// Receive memory up to this size is kept for the next connection; larger is freed.
+    pub const KEEP_RECV: usize = RecvBuf::READ_AHEAD;
+    /// Send memory up to this size is kept for the next connection; larger is freed.
+    pub const KEEP_SEND: usize = 4 * RecvBuf::READ_AHEAD;
+
+    /// Nothing yet, without an allocation.
+    pub const fn new() -> Self {
+        Self { block: Vec::new(), tx: SendBuf::new() }
+    }
+
+    /// Before work: gives memory to buffers that have none.
+    #[inline]
+    pub fn lend(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) {
+        if rx.capacity() == 0 {
+            rx.restore(mem::take(&mut self.block), 0);
+        }
+        if tx.capacity() == 0 && tx.is_empty() {
+            mem::swap(tx, &mut self.tx);
+        }
+    }
+
+    /// Before a wait: takes the memory of buffers that hold nothing.
+    ///
+    /// A buffer that holds part of a message, or bytes not yet written, keeps its own.
+    #[inline]
+    pub fn take_back(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) {
+        if rx.is_idle() && rx.capacity() > 0 {
+            if (self.block.len()..=Self::KEEP_RECV).contains(&rx.capacity()) {
+                self.block = rx.lend();
+            }
+            rx.shrink();
+        }
+        if tx.is_empty() && tx.capacity() > 0 {
+            if (self.tx.capacity()..=Self::KEEP_SEND).contains(&tx.capacity()) {
+                mem::swap(tx, &mut self.tx);
+            }
+            tx.shrink();
+        }
+    }
+}
