@@ -141,7 +141,6 @@ pub fn serve(listener: std::net::TcpListener) -> io::Result<()> {
     }
 }
 
-#[allow(dead_code)] // where this file is a module of a test or a benchmark
 fn main() -> io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:7000".into());
     serve(std::net::TcpListener::bind(address)?)

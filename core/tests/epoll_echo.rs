@@ -1,5 +1,6 @@
 //! The embedder's example over real sockets: whole, byte by byte, larger than any buffer, and after an error.
 
+#[allow(dead_code, unreachable_pub)] // its `main` is not for us, and a module is not a program
 #[path = "../examples/epoll_echo.rs"]
 mod epoll_echo;
 
