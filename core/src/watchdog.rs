@@ -65,14 +65,22 @@ impl Watchdog {
             self.phase = phase;
             self.since = Some(now);
         }
+        if let Some(rate) = self.timeouts.min_rate {
+            let receiving = if changed { None } else { self.receiving };
+            self.receiving = (phase.0 == Phase::Body).then(|| rate.window(receiving, progress.received, now));
+        }
+        self.observe_writing(progress, now);
+    }
+
+    /// The part of [`observe`](Self::observe) that is about writing: for one who holds an event and waits for room, during
+    /// which the peer cannot be blamed for what does not come.
+    pub fn observe_writing(&mut self, progress: Progress, now: Time) {
         self.stalled = match self.stalled {
             _ if progress.queued == 0 => None,
             Some(since) if progress.sent == self.progress.sent => Some(since),
             _ => Some(now),
         };
         if let Some(rate) = self.timeouts.min_rate {
-            let receiving = if changed { None } else { self.receiving };
-            self.receiving = (phase.0 == Phase::Body).then(|| rate.window(receiving, progress.received, now));
             self.sending = (progress.queued > 0).then(|| rate.window(self.sending, progress.sent, now));
         }
         self.progress = progress;
@@ -80,39 +88,52 @@ impl Watchdog {
 
     /// When to wake up at the latest, and ask [`expired`](Self::expired).
     pub fn deadline(&self) -> Option<Time> {
-        let phase = self.phase_deadline();
-        let write = self.write_deadline();
-        let rate = self.timeouts.min_rate.and_then(|rate| {
-            let windows = self.receiving.iter().chain(&self.sending);
-            windows.map(|window| rate.end(*window)).min()
-        });
-        [phase, write, rate].into_iter().flatten().min()
+        let rate = self.rate_deadline(self.receiving);
+        [self.phase_deadline(), rate, self.writing_deadline()].into_iter().flatten().min()
     }
 
     /// What took too long, if something has. The last [`observe`](Self::observe) should be no older than the last transfer.
     pub fn expired(&self, now: Time) -> Option<TimedOut> {
-        let due = |deadline: Option<Time>| deadline.is_some_and(|deadline| deadline <= now);
-        if due(self.phase_deadline()) {
+        if is_due(self.phase_deadline(), now) {
             return Some(TimedOut::Phase(self.phase.0));
         }
-        if due(self.write_deadline()) {
+        let missed = self.is_missed(self.receiving, self.progress.received, now);
+        self.writing_expired(now).or(missed.then_some(TimedOut::Rate))
+    }
+
+    /// The part of [`deadline`](Self::deadline) that is about writing.
+    pub fn writing_deadline(&self) -> Option<Time> {
+        [self.stall_deadline(), self.rate_deadline(self.sending)].into_iter().flatten().min()
+    }
+
+    /// The part of [`expired`](Self::expired) that is about writing.
+    pub fn writing_expired(&self, now: Time) -> Option<TimedOut> {
+        if is_due(self.stall_deadline(), now) {
             return Some(TimedOut::Write);
         }
-        let missed = self.timeouts.min_rate.is_some_and(|rate| {
-            let missed =
-                |window: Option<Window>, total| window.is_some_and(|window| rate.is_missed(window, total, now));
-            missed(self.receiving, self.progress.received) || missed(self.sending, self.progress.sent)
-        });
-        missed.then_some(TimedOut::Rate)
+        self.is_missed(self.sending, self.progress.sent, now).then_some(TimedOut::Rate)
     }
 
     fn phase_deadline(&self) -> Option<Time> {
         Some(self.since?.saturating_add(self.timeouts.of(self.phase.0)?))
     }
 
-    fn write_deadline(&self) -> Option<Time> {
+    fn stall_deadline(&self) -> Option<Time> {
         Some(self.stalled?.saturating_add(self.timeouts.write_stall.get()?))
     }
+
+    fn rate_deadline(&self, window: Option<Window>) -> Option<Time> {
+        Some(self.timeouts.min_rate?.end(window?))
+    }
+
+    fn is_missed(&self, window: Option<Window>, total: u64, now: Time) -> bool {
+        let (Some(rate), Some(window)) = (self.timeouts.min_rate, window) else { return false };
+        rate.is_missed(window, total, now)
+    }
+}
+
+fn is_due(deadline: Option<Time>, now: Time) -> bool {
+    deadline.is_some_and(|deadline| deadline <= now)
 }
 
 /// How long things may take.

@@ -1,0 +1,220 @@
+use crate::{
+    Error, Outbox, Transport,
+    connections::{Membership, Stage},
+    link::{For, Link},
+};
+use bytewise::{Machine, NextIo, RecvBuf, SendBuf, Timeouts};
+use std::{
+    future::poll_fn,
+    io,
+    task::{Context, Poll, ready},
+};
+
+/// Output above this is written before the next event is taken, and nothing more is read while it cannot be.
+const HIGH_WATER: usize = 64 * 1024;
+
+/// One transport bound to one machine.
+///
+/// ```text
+///             ┌──────────────────────────────── next() ───────────────────────────────┐
+///  handler ◀──┤ an event is ready, little is queued                                   │
+///             │ otherwise: write all that is queued ─▶ read once ─▶ poll the machine ─┘
+/// ```
+///
+/// All state is in here and none in a future: drop any future at any await, and nothing is lost.
+///
+/// * **Batching.** Events are taken until there are none, then what they led to is written at once, then it reads: a
+///   window of requests in one read is answered by one write.
+/// * **Fairness.** After a few reads it gives way to the other tasks of its thread.
+/// * **Backpressure.** It reads on while a write is blocked, so that two peers that both pipeline do not wait for each
+///   other, but only while less than 64 KiB are queued.
+/// * **Memory.** While it waits with nothing unread and nothing unwritten it holds no buffer: connections of a
+///   thread share a spare pair ([`bytewise::Spare`]).
+///
+/// See the [crate's example](crate) and that of [`Transport`].
+#[derive(Debug)]
+pub struct Driver<Io, M> {
+    machine: M,
+    rx: RecvBuf,
+    tx: SendBuf,
+    link: Link<Io>,
+}
+
+impl<Io, M> Driver<Io, M> {
+    /// Over an open transport, without bounds in time. Allocates nothing.
+    pub const fn new(io: Io, machine: M) -> Self {
+        Self { machine, rx: RecvBuf::new(), tx: SendBuf::new(), link: Link::new(io) }
+    }
+
+    /// With those buffers: limits of your own, or bytes that are there already.
+    #[must_use]
+    pub fn with_buffers(mut self, rx: RecvBuf, tx: SendBuf) -> Self {
+        (self.rx, self.tx) = (rx, tx);
+        self
+    }
+
+    /// With those bounds in time.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.link.set_timeouts(timeouts);
+        self
+    }
+
+    pub(crate) fn with_membership(mut self, membership: Membership) -> Self {
+        self.link.set_membership(membership);
+        self
+    }
+
+    /// The machine.
+    pub const fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// The machine, to set limits, say. To send, take the [`outbox`](Self::outbox).
+    pub const fn machine_mut(&mut self) -> &mut M {
+        &mut self.machine
+    }
+
+    /// The transport.
+    pub const fn io(&self) -> &Io {
+        &self.link.io
+    }
+
+    /// What is received and not consumed, and how input ended.
+    pub const fn received(&self) -> &RecvBuf {
+        &self.rx
+    }
+
+    /// Where to send without an event.
+    pub const fn outbox(&mut self) -> Outbox<'_, Io, M> {
+        Outbox { machine: &mut self.machine, tx: &mut self.tx, link: &mut self.link }
+    }
+
+    /// The same connection under another protocol, which begins with what is unread.
+    pub fn switch<N>(self, machine: N) -> Driver<Io, N> {
+        Driver { machine, rx: self.rx, tx: self.tx, link: self.link }
+    }
+
+    /// Gives all parts back. A server no longer counts the connection among its own.
+    pub fn into_parts(self) -> (Io, M, RecvBuf, SendBuf) {
+        (self.link.io, self.machine, self.rx, self.tx)
+    }
+}
+
+impl<Io: Transport, M: Machine> Driver<Io, M> {
+    /// The next event, and where answers to it go. `None` is the end: closed by the peer, finished, or switched to
+    /// another protocol; [`Machine::next_io`] of the [`machine`](Self::machine) tells which.
+    ///
+    /// Writes what is queued before it waits for input. Once it returned `None` or an error it does so again.
+    ///
+    /// # Errors
+    ///
+    /// The peer broke the protocol (what answers that is written by then), the transport failed, or something took too
+    /// long.
+    #[inline]
+    pub async fn next(&mut self) -> Result<Option<(M::Event<'_>, Outbox<'_, Io, M>)>, Error<M::Error>> {
+        if !poll_fn(|cx| self.poll_ready(cx)).await? {
+            return Ok(None);
+        }
+        match self.machine.next_event(&mut self.rx, &mut self.tx) {
+            Ok(Some(event)) => {
+                Ok(Some((event, Outbox { machine: &mut self.machine, tx: &mut self.tx, link: &mut self.link })))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => {
+                poll_fn(|cx| self.link.poll_room(&mut self.tx, 0, cx)).await?;
+                Err(Error::Protocol(error))
+            }
+        }
+    }
+
+    /// Ends well: writes what is queued, then closes as the machine says, lingering or not.
+    ///
+    /// A machine that was not at its end is shut down first.
+    ///
+    /// # Errors
+    ///
+    /// The transport failed before all was written, or took nothing for too long.
+    pub async fn close(mut self) -> Result<(), Error<M::Error>> {
+        if self.is_open() {
+            self.machine.shut_down(&mut self.tx);
+        }
+        poll_fn(|cx| self.link.poll_room(&mut self.tx, 0, cx)).await?;
+        match self.machine.next_io() {
+            NextIo::Close => self.link.shut_down().await?,
+            _ => self.link.linger(&mut self.rx, &mut self.tx).await?,
+        }
+        Ok(())
+    }
+
+    /// Whether input can still lead to something.
+    fn is_open(&self) -> bool {
+        self.machine.next_io() == NextIo::Read && self.rx.eof().is_none()
+    }
+
+    /// Waits until an event is ready (`true`) or the connection is over.
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, Error<M::Error>>> {
+        loop {
+            if let Some(stage) = self.link.news() {
+                self.on_news(stage)?;
+            }
+            let polled = self.machine.poll(&mut self.rx, &mut self.tx);
+            if matches!(polled, Ok(true)) && self.tx.queued() < HIGH_WATER {
+                return Poll::Ready(Ok(true));
+            }
+            match self.link.poll_write(&mut self.tx, 0, cx)? {
+                // Something may have waited for room.
+                Poll::Ready(true) => continue,
+                Poll::Ready(false) => {
+                    if polled.map_err(Error::Protocol)? {
+                        return Poll::Ready(Ok(true));
+                    }
+                    if !self.is_open() {
+                        return Poll::Ready(Ok(false));
+                    }
+                }
+                Poll::Pending => {
+                    let reads_on = matches!(polled, Ok(false)) && self.is_open() && self.tx.queued() < HIGH_WATER;
+                    if !reads_on {
+                        ready!(self.poll_wait(cx))?;
+                        continue;
+                    }
+                }
+            }
+            if Io::BLOCKING
+                && let Poll::Ready(timed_out) = self.poll_timed_out(cx)
+            {
+                return Poll::Ready(Err(timed_out));
+            }
+            if self.link.poll_read(&mut self.rx, &mut self.tx, cx)?.is_pending() {
+                ready!(self.poll_wait(cx))?;
+            }
+        }
+    }
+
+    /// Nothing can be done now: ready if that is no longer so.
+    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error<M::Error>>> {
+        if self.link.poll_news(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_timed_out(cx).map(Err)
+    }
+
+    fn poll_timed_out(&mut self, cx: &mut Context<'_>) -> Poll<Error<M::Error>> {
+        let wait = For::Peer(self.machine.phase());
+        self.link.poll_timed_out(wait, self.tx.queued(), cx).map(Error::TimedOut)
+    }
+
+    #[cold]
+    fn on_news(&mut self, stage: Stage) -> io::Result<()> {
+        match stage {
+            Stage::Serving => Ok(()),
+            Stage::Draining => {
+                self.machine.shut_down(&mut self.tx);
+                Ok(())
+            }
+            Stage::Over => Err(io::Error::new(io::ErrorKind::TimedOut, "the server has ended")),
+        }
+    }
+}

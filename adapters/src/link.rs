@@ -1,0 +1,232 @@
+//! A transport with what belongs to it: counters, deadlines, memory to read into, the server's end.
+
+use crate::{
+    Transport,
+    connections::{Membership, Stage},
+};
+use bytewise::{Eof, Phase, Progress, RecvBuf, SendBuf, Spare, Time, TimedOut, Timeouts, Watchdog};
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    io::{self, IoSlice},
+    task::{Context, Poll, ready},
+};
+
+/// Reads per wake-up, before other connections have their turn.
+const READS_PER_TURN: u8 = 4;
+
+/// Chunks per vectored write.
+const CHUNKS: usize = 16;
+
+/// Input that is discarded after the last answer, at most.
+const MAX_LINGER: usize = 1 << 20;
+
+/// How long it is discarded at most, unless [`Phase::Closing`] is bounded.
+const LINGER: Time = Time::from_secs(10);
+
+thread_local! {
+    /// Memory for whichever connection of this thread is at work.
+    static SPARE: RefCell<Spare> = const { RefCell::new(Spare::new()) };
+}
+
+#[derive(Debug)]
+pub(crate) struct Link<Io> {
+    pub(crate) io: Io,
+    /// Reads since the task was last woken, or gave way to others.
+    reads: u8,
+    /// Whether something was written that is not flushed yet.
+    unflushed: bool,
+    deadlines: Option<Box<Deadlines>>,
+    /// Its place among the connections of the server that accepted it.
+    membership: Option<Membership>,
+}
+
+#[derive(Debug)]
+struct Deadlines {
+    watchdog: Watchdog,
+    progress: Progress,
+    /// When the transport's timer fires: never after the deadline. It is not moved while the deadline only moves away.
+    armed: Option<Time>,
+    closing: Option<Time>,
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy)]
+pub(crate) enum For {
+    /// The peer, in that phase.
+    Peer((Phase, u32)),
+    /// Room to write into.
+    Room,
+}
+
+impl<Io> Link<Io> {
+    pub(crate) const fn new(io: Io) -> Self {
+        Self { io, reads: 0, unflushed: false, deadlines: None, membership: None }
+    }
+
+    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        let closing = timeouts.of(Phase::Closing);
+        let progress = self.deadlines.take().map_or_else(Progress::default, |deadlines| deadlines.progress);
+        self.deadlines =
+            Some(Box::new(Deadlines { watchdog: Watchdog::new(timeouts), progress, armed: None, closing }));
+    }
+
+    pub(crate) fn set_membership(&mut self, membership: Membership) {
+        self.membership = Some(membership);
+    }
+
+    /// What the server is about, if that is news.
+    #[inline]
+    pub(crate) fn news(&mut self) -> Option<Stage> {
+        self.membership.as_mut()?.news()
+    }
+
+    /// Has the task woken when there is news of the server; ready if there is.
+    pub(crate) fn poll_news(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.membership {
+            Some(membership) => membership.poll_news(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<Io: Transport> Link<Io> {
+    /// Writes until at most `left` bytes are queued, or the caller has to write itself; whether it wrote any.
+    #[inline]
+    pub(crate) fn poll_write(&mut self, tx: &mut SendBuf, left: usize, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let mut wrote = false;
+        while tx.queued() > left {
+            let mut chunks = tx.chunks();
+            let Some(first) = chunks.next() else { break };
+            let mut slices = [IoSlice::new(&[]); CHUNKS];
+            slices[0] = IoSlice::new(first);
+            let mut count = 1;
+            for (slot, chunk) in slices[1..].iter_mut().zip(chunks) {
+                *slot = IoSlice::new(chunk);
+                count += 1;
+            }
+            let n = ready!(self.io.poll_write(cx, &slices[..count]))?;
+            if n == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            tx.consume(n);
+            (wrote, self.unflushed) = (true, true);
+            if let Some(deadlines) = &mut self.deadlines {
+                deadlines.progress.sent += n as u64;
+            }
+        }
+        if self.unflushed {
+            ready!(self.io.poll_flush(cx))?;
+            self.unflushed = false;
+        }
+        Poll::Ready(Ok(wrote))
+    }
+
+    /// The same, and what the watchdog says of a wait for room.
+    pub(crate) fn poll_room(&mut self, tx: &mut SendBuf, left: usize, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Poll::Ready(wrote) = self.poll_write(tx, left, cx) {
+            return Poll::Ready(wrote.map(drop));
+        }
+        match self.poll_timed_out(For::Room, tx.queued(), cx) {
+            Poll::Ready(timed_out) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, timed_out))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Reads once. It holds no memory of its own while it waits, unless something is unread.
+    #[inline]
+    pub(crate) fn poll_read(
+        &mut self,
+        rx: &mut RecvBuf,
+        tx: &mut SendBuf,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.reads == READS_PER_TURN {
+            self.reads = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        SPARE.with_borrow_mut(|spare| spare.lend(rx, tx));
+        let space = rx.space();
+        if space.is_empty() {
+            return Poll::Ready(Err(io::Error::other("the receive buffer is full, and the machine wants more")));
+        }
+        let Poll::Ready(read) = self.io.poll_read(cx, space) else {
+            self.reads = 0;
+            SPARE.with_borrow_mut(|spare| spare.take_back(rx, tx));
+            return Poll::Pending;
+        };
+        self.reads += 1;
+        match read {
+            Ok(0) => rx.set_eof(Eof::Clean),
+            Ok(n) => {
+                rx.filled(n);
+                if let Some(deadlines) = &mut self.deadlines {
+                    deadlines.progress.received += n as u64;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => rx.set_eof(Eof::Truncated),
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Ready when something took too long; otherwise the task is woken in time to ask again.
+    pub(crate) fn poll_timed_out(&mut self, wait: For, queued: usize, cx: &mut Context<'_>) -> Poll<TimedOut> {
+        let Some(deadlines) = &mut self.deadlines else { return Poll::Pending };
+        let Deadlines { watchdog, progress, armed, .. } = &mut **deadlines;
+        progress.queued = queued;
+        loop {
+            let now = self.io.now();
+            let (expired, deadline) = match wait {
+                For::Peer(phase) => {
+                    watchdog.observe(phase, *progress, now);
+                    (watchdog.expired(now), watchdog.deadline())
+                }
+                For::Room => {
+                    watchdog.observe_writing(*progress, now);
+                    (watchdog.writing_expired(now), watchdog.writing_deadline())
+                }
+            };
+            if let Some(expired) = expired {
+                return Poll::Ready(expired);
+            }
+            let Some(deadline) = deadline else { return Poll::Pending };
+            let at = armed.filter(|armed| *armed <= deadline).unwrap_or(deadline);
+            *armed = Some(at);
+            ready!(self.io.poll_deadline(cx, at));
+            *armed = None;
+        }
+    }
+
+    /// Shuts down writing, unless the peer is gone.
+    pub(crate) async fn shut_down(&mut self) -> io::Result<()> {
+        match poll_fn(|cx| self.io.poll_shutdown(cx)).await {
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Shuts down writing and discards input to its end, within bounds of bytes and time, so that a reset does not
+    /// destroy what was written last (RFC 9112, section 9.6).
+    pub(crate) async fn linger(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> io::Result<()> {
+        self.shut_down().await?;
+        let bound = self.deadlines.as_ref().map_or(Some(LINGER), |deadlines| deadlines.closing).unwrap_or(LINGER);
+        let until = self.io.now().saturating_add(bound);
+        let mut discarded = 0;
+        poll_fn(|cx| {
+            while rx.eof().is_none() && discarded < MAX_LINGER {
+                let over = self.io.poll_deadline(cx, until).is_ready() || self.io.now() >= until;
+                if over || ready!(self.poll_read(rx, tx, cx)).is_err() {
+                    break;
+                }
+                let n = rx.unread().len();
+                rx.take(n);
+                discarded += n;
+            }
+            Poll::Ready(())
+        })
+        .await;
+        Ok(())
+    }
+}
