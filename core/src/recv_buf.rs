@@ -1,5 +1,5 @@
 use alloc::{vec, vec::Vec};
-use core::fmt;
+use core::{fmt, ops::Range};
 
 /// Received bytes that are not consumed yet.
 ///
@@ -130,6 +130,9 @@ impl RecvBuf {
     /// Drain the buffer before the next one when it [`is_full`](Self::is_full).
     #[inline]
     pub fn push(&mut self, block: &[u8]) {
+        if self.start == self.end {
+            self.rewind();
+        }
         if self.bytes.len() - self.end < block.len() {
             self.make_room(block.len());
         }
@@ -149,7 +152,7 @@ impl RecvBuf {
             return vec![0; doubled];
         }
         let full = self.end == size && size < self.read_ahead;
-        (self.start, self.end) = (0, 0);
+        self.rewind();
         let own = core::mem::take(&mut self.bytes);
         if full { vec![0; doubled] } else { own }
     }
@@ -241,9 +244,23 @@ impl RecvBuf {
         (&mut self.bytes[self.start..self.end], &mut self.scratch)
     }
 
+    /// Consumes `n` bytes and lends `range` of them out.
+    #[inline]
+    pub(crate) fn take_range(&mut self, range: Range<usize>, n: usize) -> &mut [u8] {
+        assert!(range.end <= n && n <= self.end - self.start, "took more than was unread");
+        let from = self.start;
+        self.start += n;
+        &mut self.bytes[from + range.start..from + range.end]
+    }
+
+    /// Most bytes that may be unread.
+    pub(crate) const fn bound(&self) -> usize {
+        self.max.saturating_sub(self.scratch.len())
+    }
+
     /// How many more bytes may be held.
     #[inline]
-    pub(crate) const fn room(&self) -> usize {
+    const fn room(&self) -> usize {
         self.max.saturating_sub(self.end - self.start).saturating_sub(self.scratch.len())
     }
 
@@ -267,6 +284,11 @@ impl RecvBuf {
         if keep > self.initial { keep } else { self.initial }
     }
 
+    /// Most memory for what the bound lets it hold: then bytes are moved only for as many consumed.
+    const fn most(&self) -> usize {
+        self.max.saturating_mul(2)
+    }
+
     /// Counts rounds that did without the memory of a peak, and gives it back when there were enough.
     #[cold]
     fn calm_down(&mut self) {
@@ -286,16 +308,17 @@ impl RecvBuf {
     fn make_space(&mut self) {
         let size = self.bytes.len();
         let unread = self.end - self.start;
-        let most = self.max.saturating_mul(2);
-        if self.end == size && size < self.read_ahead {
+        let most = self.most();
+        if self.end == size && size < self.read_ahead.min(most) {
             // The last read took all there was, or nothing is allocated yet.
-            self.resize(size.saturating_mul(2).min(self.read_ahead).max(self.initial).min(most).max(size));
+            self.resize(size.saturating_mul(2).min(self.read_ahead).max(self.initial).min(most));
         } else if unread == 0 {
             self.rewind();
         } else if unread <= self.start {
             self.compact();
-        } else if size - self.end <= size / 8 {
-            self.resize(size.saturating_mul(2).min(most).max(size));
+        } else if size - self.end <= size / 8 && size < most {
+            // With most of it, and more unread than consumed, there is little room left to the bound either.
+            self.resize(size.saturating_mul(2).min(most));
         }
     }
 
@@ -304,11 +327,7 @@ impl RecvBuf {
     fn make_room(&mut self, n: usize) {
         let unread = self.end - self.start;
         if unread <= self.start && n <= self.bytes.len() - unread {
-            if unread == 0 {
-                self.rewind();
-            } else {
-                self.compact();
-            }
+            self.compact();
         }
         if n > self.bytes.len() - self.end {
             let needed = unread.saturating_add(n);
@@ -316,7 +335,7 @@ impl RecvBuf {
             while size < needed {
                 size = size.saturating_mul(2);
             }
-            self.resize(size);
+            self.resize(size.min(self.most().max(needed)));
         }
     }
 

@@ -17,7 +17,8 @@ use bytes::{Buf, Bytes};
 ///
 /// [`consume`](Self::consume) moves a cursor, never bytes, and [`put`](Self::put) drops written bytes when they outweigh
 /// the others, so that a buffer that never quite empties stays bounded. [`queued`](Self::queued) is the signal for
-/// backpressure: the buffer itself has no limit.
+/// backpressure: the buffer itself has no limit. Memory that a peak needed is given back once
+/// [`CALM_ROUNDS`](Self::CALM_ROUNDS) batches did without, or at once by [`shrink`](Self::shrink).
 ///
 /// ```
 /// use bytewise::SendBuf;
@@ -46,6 +47,8 @@ pub struct SendBuf {
     sealed: usize,
     /// Bytes in the owned segments.
     owned: usize,
+    /// Batches in a row that would have done without the memory of a peak.
+    calm: u8,
 }
 
 #[derive(Debug)]
@@ -61,9 +64,14 @@ impl SendBuf {
     /// Owned payloads of at least so many bytes are queued without a copy; below, a copy is cheaper than a segment.
     pub const UNCOPIED_FROM: usize = 4096;
 
+    /// Memory up to this size is kept for the next batch: 256 KiB.
+    pub const KEEP: usize = 256 * 1024;
+    /// After so many batches that needed no more than [`KEEP`](Self::KEEP), memory above it is given back.
+    pub const CALM_ROUNDS: u8 = 16;
+
     /// Empty, without an allocation.
     pub const fn new() -> Self {
-        Self { bytes: Vec::new(), sent: 0, end: 0, queue: VecDeque::new(), sealed: 0, owned: 0 }
+        Self { bytes: Vec::new(), sent: 0, end: 0, queue: VecDeque::new(), sealed: 0, owned: 0, calm: 0 }
     }
 
     // The transport's side.
@@ -254,7 +262,19 @@ impl SendBuf {
         assert!(n <= self.end - self.sent, "consumed more than was pending");
         self.sent += n;
         if self.sent == self.end {
+            if self.bytes.len() > Self::KEEP {
+                self.calm_down();
+            }
             (self.sent, self.end) = (0, 0);
+        }
+    }
+
+    /// Counts batches that did without the memory of a peak, and gives it back when there were enough.
+    #[cold]
+    fn calm_down(&mut self) {
+        self.calm = if self.end > Self::KEEP { 0 } else { self.calm + 1 };
+        if self.calm == Self::CALM_ROUNDS {
+            self.resize(Self::KEEP);
         }
     }
 
@@ -299,7 +319,8 @@ impl SendBuf {
             self.bytes.copy_within(self.sent..self.end, 0);
             (self.sent, self.end) = (0, inline);
         } else {
-            self.resize((inline + size).next_power_of_two().max(4096));
+            // Twice what there is: before it is used up, as many bytes are written as the next move has to move.
+            self.resize((2 * inline + size).next_power_of_two().max(4096));
         }
     }
 
@@ -308,7 +329,7 @@ impl SendBuf {
         let mut bytes = vec![0; size];
         bytes[..inline].copy_from_slice(&self.bytes[self.sent..self.end]);
         self.bytes = bytes;
-        (self.sent, self.end) = (0, inline);
+        (self.sent, self.end, self.calm) = (0, inline, 0);
     }
 }
 

@@ -29,10 +29,11 @@ pub struct Spare {
 }
 
 impl Spare {
-    /// Receive memory up to this size is kept for the next connection; larger is freed.
-    pub const KEEP_RECV: usize = RecvBuf::READ_AHEAD;
-    /// Send memory up to this size is kept for the next connection; larger is freed.
-    pub const KEEP_SEND: usize = 4 * RecvBuf::READ_AHEAD;
+    /// Memory of either kind up to this size is kept for the next connection; larger is freed at once.
+    ///
+    /// What a large message needed is kept that long only as messages like it go on: the buffers themselves give
+    /// it back after [`RecvBuf::CALM_ROUNDS`] that did without.
+    pub const KEEP: usize = 32 << 20;
 
     /// Nothing yet, without an allocation.
     pub const fn new() -> Self {
@@ -56,13 +57,14 @@ impl Spare {
     #[inline]
     pub fn take_back(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) {
         if rx.is_idle() && rx.capacity() > 0 {
-            if (self.block.len()..=Self::KEEP_RECV).contains(&rx.capacity()) {
-                self.block = rx.lend();
+            let block = rx.lend();
+            if (self.block.len()..=Self::KEEP).contains(&block.len()) {
+                self.block = block;
             }
             rx.shrink();
         }
         if tx.is_empty() && tx.capacity() > 0 {
-            if (self.tx.capacity()..=Self::KEEP_SEND).contains(&tx.capacity()) {
+            if (self.tx.capacity()..=Self::KEEP).contains(&tx.capacity()) {
                 mem::swap(tx, &mut self.tx);
             }
             tx.shrink();

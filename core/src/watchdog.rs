@@ -28,6 +28,8 @@ pub struct Watchdog {
     phase: (Phase, u32),
     /// When the phase began or, for [`Phase::Idle`], when bytes last came.
     since: Option<Time>,
+    /// Bytes received when the phase was last observed.
+    heard: u64,
     progress: Progress,
     /// Since when bytes have been waiting to be written, and none was.
     stalled: Option<Time>,
@@ -49,6 +51,7 @@ impl Watchdog {
             timeouts,
             phase: (Phase::Idle, 0),
             since: None,
+            heard: 0,
             progress: Progress { received: 0, sent: 0, queued: 0 },
             stalled: None,
             receiving: None,
@@ -59,8 +62,9 @@ impl Watchdog {
     /// Call after each round, with the time of then. The clock restarts with a new phase or occurrence and, in
     /// [`Phase::Idle`], with bytes received.
     pub fn observe(&mut self, phase: (Phase, u32), progress: Progress, now: Time) {
-        let heard = phase.0 == Phase::Idle && progress.received != self.progress.received;
+        let heard = phase.0 == Phase::Idle && progress.received != self.heard;
         let changed = phase != self.phase;
+        self.heard = progress.received;
         if changed || heard || self.since.is_none() {
             self.phase = phase;
             self.since = Some(now);
@@ -227,7 +231,7 @@ impl Timeouts {
     #[must_use]
     pub const fn with_min_rate(mut self, bytes_per_second: u32, window: Time) -> Self {
         let window = Millis::new(Some(window));
-        self.min_rate = Some(MinRate { bytes: bytes_per_second as u64 * window.0 as u64 / 1000, window });
+        self.min_rate = Some(MinRate { bytes: (bytes_per_second as u64 * window.0 as u64).div_ceil(1000), window });
         self
     }
 

@@ -102,8 +102,7 @@ impl Terminator for Search {
             self.matched = 0;
             return Found::End { len: self.searched - delimiter, end: self.searched };
         }
-        let content = self.searched - self.matched;
-        Found::NotYet { content, need: content + delimiter }
+        Found::NotYet { content: self.searched - self.matched }
     }
 
     #[inline]

@@ -6,9 +6,14 @@ use core::fmt;
 pub enum Error {
     /// A length above the limit.
     TooLong {
-        /// Length announced, or, of what does not fit the receive buffer, the bytes it would take.
+        /// Length announced.
         len: u64,
         /// Limit in force.
+        max: usize,
+    },
+    /// A frame that is within the limit, but does not fit the receive buffer with its prefix or delimiter.
+    BufferFull {
+        /// The most that the buffer may hold, [`RecvBuf::with_limits`](crate::RecvBuf::with_limits).
         max: usize,
     },
     /// A length that is not in its shortest form, is out of range, or does not count what it should.
@@ -37,6 +42,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { len, max } => write!(f, "a frame of {len} bytes, above the limit of {max}"),
+            Self::BufferFull { max } => write!(f, "a frame does not fit the receive buffer of {max} bytes"),
             Self::Length => f.write_str("the length of a frame is malformed"),
             Self::Magic => f.write_str("a frame does not begin as it should"),
             Self::Checksum { expected, computed } => {

@@ -1,5 +1,6 @@
 use super::{Error, Framing, Located, Misuse};
 use crate::{Machine, NextIo, Payload, Phase, RecvBuf, SendBuf};
+use core::ops::Range;
 
 /// A framing as a [`Machine`]; its events are frames.
 ///
@@ -40,21 +41,24 @@ use crate::{Machine, NextIo, Payload, Phase, RecvBuf, SendBuf};
 pub struct Framed<F> {
     framing: F,
     state: State,
-    /// Found by `poll`, and not yet lent out.
-    found: Option<Found>,
-    /// Fewer unread bytes than this cannot make a difference: spares the work per byte of tiny blocks.
+    /// Fewer unread bytes than this, at least one, cannot make a difference: spares the work per byte of tiny blocks.
     need: usize,
     /// Frames found, for [`Machine::phase`].
     frames: u32,
-    /// Whether a frame had begun when there was nothing more to find.
-    partial: bool,
+    /// Whether the next frame has begun to come.
+    begun: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum State {
     Open,
-    /// To be shut down once so many bytes are taken: what was unread when it was first polled after `shut_down`.
-    Draining(Option<usize>),
+    /// Open, and something is found that is not lent out yet.
+    Ready(Found),
+    /// To be shut down once so many bytes are taken: what was unread when it was first looked at after `shut_down`.
+    Draining {
+        left: Option<usize>,
+        found: Option<Found>,
+    },
     ShutDown,
     Ended,
     Failed {
@@ -64,16 +68,28 @@ enum State {
 }
 
 /// What to lend out, and what to consume with it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Found {
     Frame { start: usize, end: usize, consumed: usize },
     Oversize { skip: usize, len: u64 },
 }
 
+/// What one look came to.
+enum Look {
+    Frame {
+        body: Range<usize>,
+        consumed: usize,
+    },
+    /// There is nothing to say before more has come.
+    Wait,
+    /// Something else, if it was located already.
+    Other(Option<Result<Located, Error>>),
+}
+
 impl<F: Framing> Framed<F> {
     /// Wraps a framing.
     pub const fn new(framing: F) -> Self {
-        Self { framing, state: State::Open, found: None, need: 0, frames: 0, partial: false }
+        Self { framing, state: State::Open, need: 1, frames: 0, begun: false }
     }
 
     /// Sends one frame.
@@ -96,107 +112,148 @@ impl<F: Framing> Framed<F> {
 
     /// The framing, to change a limit. A frame that [`poll`](Machine::poll) found already is not looked at again.
     pub const fn framing_mut(&mut self) -> &mut F {
-        self.need = 0;
+        self.need = 1;
         &mut self.framing
     }
 
     /// Goes on with another framing, which begins with what is unread: after a handshake in lines, say, or to change the
     /// width of a prefix. A frame that [`poll`](Machine::poll) found and that was not taken is still unread.
     pub fn switch<G: Framing>(self, framing: G) -> Framed<G> {
-        Framed { framing, state: self.state, found: None, need: 0, frames: self.frames, partial: self.partial }
+        let state = match self.state {
+            State::Ready(_) => State::Open,
+            State::Draining { left, .. } => State::Draining { left, found: None },
+            state => state,
+        };
+        Framed { framing, state, need: 1, frames: self.frames, begun: self.begun }
     }
 
-    /// Looks for the next frame, or something else to say.
+    /// One look: the next frame if it is open, nothing is found yet and one is there, as in by far most calls.
     #[inline(always)]
-    fn find(&mut self, rx: &mut RecvBuf) -> Result<Option<Found>, Error> {
+    fn look(&mut self, rx: &RecvBuf) -> Look {
         if !matches!(self.state, State::Open) {
-            return self.find_last(rx);
+            return Look::Other(None);
         }
         let unread = rx.unread();
-        if unread.len() < self.need && rx.eof().is_none() {
-            self.partial = !unread.is_empty();
-            return Ok(None);
+        if unread.len() < self.need {
+            self.begun |= !unread.is_empty();
+            return if rx.eof().is_none() { Look::Wait } else { Look::Other(None) };
         }
         match self.framing.locate(unread, rx.eof()) {
-            Ok(Located::Frame { body, trailer }) => Ok(Some(self.frame(body.start, body.end, trailer))),
-            located => self.other(located, rx),
+            Ok(Located::Frame { body, trailer }) => {
+                self.count();
+                Look::Frame { consumed: body.end + trailer, body }
+            }
+            located => Look::Other(Some(located)),
         }
     }
 
-    #[inline(always)]
-    fn frame(&mut self, start: usize, end: usize, trailer: usize) -> Found {
-        self.need = 0;
-        self.frames = self.frames.wrapping_add(1);
-        Found::Frame { start, end, consumed: end + trailer }
+    /// What there is to say that is not simply the next frame.
+    #[inline(never)]
+    fn find_other(
+        &mut self,
+        located: Option<Result<Located, Error>>,
+        rx: &mut RecvBuf,
+    ) -> Result<Option<Found>, Error> {
+        match self.state {
+            State::Open => self.go_on(located, rx),
+            State::Ready(found) => Ok(Some(found)),
+            State::Draining { found: Some(found), .. } => Ok(Some(found)),
+            State::Draining { left, found: None } => self.drain(left, rx),
+            State::ShutDown | State::Ended => Ok(None),
+            State::Failed { error, .. } => Err(error),
+        }
     }
 
-    /// Everything but a frame at the first look.
-    #[inline(never)]
-    fn other(&mut self, mut located: Result<Located, Error>, rx: &mut RecvBuf) -> Result<Option<Found>, Error> {
+    /// Locates until there is something to say, from what was located already.
+    fn go_on(&mut self, mut located: Option<Result<Located, Error>>, rx: &mut RecvBuf) -> Result<Option<Found>, Error> {
         loop {
-            self.need = 0;
-            match located {
-                Ok(Located::Frame { body, trailer }) => return Ok(Some(self.frame(body.start, body.end, trailer))),
-                Ok(Located::Oversize { skip, len }) => {
-                    self.frames = self.frames.wrapping_add(1);
-                    return Ok(Some(Found::Oversize { skip, len }));
+            let next = located.take().unwrap_or_else(|| self.framing.locate(rx.unread(), rx.eof()));
+            let found = match next {
+                Ok(Located::Frame { body, trailer }) => {
+                    Found::Frame { start: body.start, end: body.end, consumed: body.end + trailer }
                 }
+                Ok(Located::Oversize { skip, len }) => Found::Oversize { skip, len },
                 Ok(Located::Skip(n)) => {
                     rx.take(n);
+                    self.begun = true;
+                    continue;
                 }
                 Ok(Located::Need(total)) => return self.wait_for(total, rx),
                 Err(error) => return Err(self.fail(error, rx)),
-            }
-            located = self.framing.locate(rx.unread(), rx.eof());
+            };
+            self.count();
+            return Ok(Some(found));
         }
+    }
+
+    /// A frame more is found.
+    #[inline(always)]
+    const fn count(&mut self) {
+        (self.need, self.begun) = (1, false);
+        self.frames = self.frames.wrapping_add(1);
     }
 
     fn wait_for(&mut self, total: usize, rx: &RecvBuf) -> Result<Option<Found>, Error> {
         let unread = rx.unread().len();
-        self.partial = unread > 0;
+        self.begun |= unread > 0;
         if rx.eof().is_some() {
             if unread > 0 {
                 return Err(self.fail(Error::UnexpectedEof { seen: unread as u64, expected: None }, rx));
             }
             self.state = State::Ended;
-        } else if total.saturating_sub(unread) > rx.room() {
-            let max = unread.saturating_add(rx.room());
-            return Err(self.fail(Error::TooLong { len: total as u64, max }, rx));
+        } else if total > rx.bound() {
+            return Err(self.fail(Error::BufferFull { max: rx.bound() }, rx));
         }
         self.need = total;
         Ok(None)
     }
 
-    /// While shutting down, and after the end or an error.
-    #[cold]
-    fn find_last(&mut self, rx: &mut RecvBuf) -> Result<Option<Found>, Error> {
-        let State::Draining(left) = self.state else {
-            return match self.state {
-                State::Failed { error, .. } => Err(error),
-                _ => Ok(None),
-            };
-        };
+    /// While shutting down.
+    fn drain(&mut self, left: Option<usize>, rx: &mut RecvBuf) -> Result<Option<Found>, Error> {
         let unread = rx.unread().len();
-        let left = left.unwrap_or(unread);
+        // A frame that is being skipped had begun, though nothing of it is unread: its end is still to be told.
+        let left = left.unwrap_or(unread).max(usize::from(self.begun));
         if left == 0 {
             self.state = State::ShutDown;
             return Ok(None);
         }
-        self.state = State::Draining(Some(left));
-        let located = self.framing.locate(rx.unread(), rx.eof());
-        let found = self.other(located, rx)?;
-        if matches!(self.state, State::Draining(_)) {
+        self.state = State::Draining { left: Some(left), found: None };
+        let found = self.go_on(None, rx)?;
+        if let State::Draining { left: still, .. } = &mut self.state {
             let skipped = unread - rx.unread().len();
-            let left = match found {
+            *still = Some(match found {
                 Some(Found::Frame { consumed: n, .. } | Found::Oversize { skip: n, .. }) => {
                     left.saturating_sub(skipped + n)
                 }
-                // A frame that is being skipped had begun: its end is still to be told.
-                None => left.saturating_sub(skipped).max(1),
-            };
-            self.state = State::Draining(Some(left));
+                None => left.saturating_sub(skipped),
+            });
         }
         Ok(found)
+    }
+
+    /// Keeps what is found until it is lent out.
+    fn keep(&mut self, kept: Found) {
+        match &mut self.state {
+            State::Draining { found, .. } => *found = Some(kept),
+            state => *state = State::Ready(kept),
+        }
+    }
+
+    /// Lends out what is found, which is then no longer kept.
+    #[inline(always)]
+    fn lend<'b>(&mut self, found: Found, rx: &'b mut RecvBuf) -> Frame<'b> {
+        match &mut self.state {
+            State::Draining { found, .. } => *found = None,
+            State::Ready(_) => self.state = State::Open,
+            _ => {}
+        }
+        match found {
+            Found::Frame { start, end, consumed } => Frame::Data(rx.take_range(start..end, consumed)),
+            Found::Oversize { skip, len } => {
+                rx.take(skip);
+                Frame::Oversize { len }
+            }
+        }
     }
 
     #[cold]
@@ -212,38 +269,47 @@ impl<F: Framing> Machine for Framed<F> {
 
     #[inline(always)]
     fn poll(&mut self, rx: &mut RecvBuf, _: &mut SendBuf) -> Result<bool, Error> {
-        if self.found.is_none() {
-            self.found = self.find(rx)?;
+        let located = match self.look(rx) {
+            Look::Frame { body, consumed } => {
+                self.state = State::Ready(Found::Frame { start: body.start, end: body.end, consumed });
+                return Ok(true);
+            }
+            Look::Wait => return Ok(false),
+            Look::Other(located) => located,
+        };
+        match self.find_other(located, rx)? {
+            Some(found) => self.keep(found),
+            None => return Ok(false),
         }
-        Ok(self.found.is_some())
+        Ok(true)
     }
 
     #[inline(always)]
     fn next_event<'b>(&mut self, rx: &'b mut RecvBuf, _: &mut SendBuf) -> Result<Option<Frame<'b>>, Error> {
-        let found = match self.found.take() {
-            Some(found) => Some(found),
-            None => self.find(rx)?,
+        if let State::Ready(found) = self.state {
+            return Ok(Some(self.lend(found, rx)));
+        }
+        let located = match self.look(rx) {
+            Look::Frame { body, consumed } => return Ok(Some(Frame::Data(rx.take_range(body, consumed)))),
+            Look::Wait => return Ok(None),
+            Look::Other(located) => located,
         };
-        Ok(match found {
-            Some(Found::Frame { start, end, consumed }) => Some(Frame::Data(&mut rx.take(consumed)[start..end])),
-            Some(Found::Oversize { skip, len }) => {
-                rx.take(skip);
-                Some(Frame::Oversize { len })
-            }
-            None => None,
-        })
+        let found = self.find_other(located, rx)?;
+        Ok(found.map(|found| self.lend(found, rx)))
     }
 
     fn shut_down(&mut self, _: &mut SendBuf) {
-        if matches!(self.state, State::Open) {
-            self.state = State::Draining(None);
-        }
+        self.state = match self.state {
+            State::Open => State::Draining { left: None, found: None },
+            State::Ready(found) => State::Draining { left: None, found: Some(found) },
+            state => state,
+        };
     }
 
     #[inline]
     fn next_io(&self) -> NextIo {
         match self.state {
-            State::Open | State::Draining(_) => NextIo::Read,
+            State::Open | State::Ready(_) | State::Draining { .. } => NextIo::Read,
             State::ShutDown | State::Failed { at_eof: false, .. } => NextIo::Linger,
             State::Ended | State::Failed { at_eof: true, .. } => NextIo::Close,
         }
@@ -253,8 +319,8 @@ impl<F: Framing> Machine for Framed<F> {
     #[inline]
     fn phase(&self) -> (Phase, u32) {
         let phase = match self.state {
-            State::Open | State::Draining(_) if self.partial => Phase::Body,
-            State::Open | State::Draining(_) => Phase::Idle,
+            State::Open | State::Ready(_) | State::Draining { .. } if self.begun => Phase::Body,
+            State::Open | State::Ready(_) | State::Draining { .. } => Phase::Idle,
             _ => Phase::Closing,
         };
         (phase, self.frames)

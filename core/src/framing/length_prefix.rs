@@ -78,6 +78,8 @@ pub struct LengthPrefix<C = ()> {
     header: u8,
     /// What the length counts beside the payload.
     extra: u8,
+    /// Bits of eight bytes that the length does not have.
+    excess: u8,
     keep_header: bool,
     max_len: usize,
     check: C,
@@ -94,7 +96,18 @@ impl LengthPrefix {
         let max_len = if max_len < most { max_len } else { most };
         let header = width as u8;
         let counts = Counts::Payload;
-        Self { width, order, counts, before: 0, header, extra: 0, keep_header: false, max_len, check: () }
+        Self {
+            width,
+            order,
+            counts,
+            before: 0,
+            header,
+            extra: 0,
+            excess: 64 - 8 * header,
+            keep_header: false,
+            max_len,
+            check: (),
+        }
     }
 
     /// The length stands in a header, behind `before` and in front of `after` other bytes.
@@ -104,8 +117,9 @@ impl LengthPrefix {
     /// If the header has more than [`MAX_HEADER`](Self::MAX_HEADER) bytes.
     #[must_use]
     pub const fn with_header(mut self, before: usize, after: usize) -> Self {
+        let most = Self::MAX_HEADER;
         assert!(
-            before <= Self::MAX_HEADER && after <= Self::MAX_HEADER - before - self.width as usize,
+            before <= most && after <= most && before + self.width as usize + after <= most,
             "a header of more than 64 bytes"
         );
         self.before = before as u8;
@@ -143,10 +157,10 @@ impl LengthPrefix {
     /// If the header has no room for it.
     #[must_use]
     pub fn with_check<C: HeaderCheck>(self, check: C) -> LengthPrefix<C> {
-        let Self { width, order, counts, before, header, extra, keep_header, max_len, check: () } = self;
+        let Self { width, order, counts, before, header, extra, excess, keep_header, max_len, check: () } = self;
         let length = usize::from(before)..usize::from(before) + width as usize;
         assert!(check.fits(header.into(), length), "the header has no room for the check");
-        LengthPrefix { width, order, counts, before, header, extra, keep_header, max_len, check }
+        LengthPrefix { width, order, counts, before, header, extra, excess, keep_header, max_len, check }
     }
 }
 
@@ -192,10 +206,9 @@ impl<C: HeaderCheck> LengthPrefix<C> {
             Some(bytes) => *bytes,
             None => padded(length),
         };
-        let excess = 64 - 8 * self.width as u32;
         match self.order {
-            ByteOrder::Big => u64::from_be_bytes(bytes) >> excess,
-            ByteOrder::Little => u64::from_le_bytes(bytes) << excess >> excess,
+            ByteOrder::Big => u64::from_be_bytes(bytes) >> self.excess,
+            ByteOrder::Little => u64::from_le_bytes(bytes) << self.excess >> self.excess,
         }
     }
 
@@ -203,7 +216,7 @@ impl<C: HeaderCheck> LengthPrefix<C> {
     #[inline(always)]
     fn length_bytes(&self, counted: u64) -> [u8; 8] {
         match self.order {
-            ByteOrder::Big => (counted << (64 - 8 * self.width as u32)).to_be_bytes(),
+            ByteOrder::Big => (counted << self.excess).to_be_bytes(),
             ByteOrder::Little => counted.to_le_bytes(),
         }
     }
@@ -232,7 +245,7 @@ impl<C: HeaderCheck> LengthPrefix<C> {
     /// The number that stands for a payload of `len` bytes.
     #[inline]
     fn to_count(&self, len: usize) -> Result<u64, Misuse> {
-        let most = u64::MAX >> (64 - 8 * self.width as u32);
+        let most = u64::MAX >> self.excess;
         match (len as u64).checked_add(u64::from(self.extra)) {
             Some(counted) if counted <= most && len <= self.max_len => Ok(counted),
             _ => Err(Misuse::TooLong),

@@ -90,7 +90,7 @@ impl Terminator for LineEnd {
             None => {
                 self.searched = unread.len();
                 let content = unread.len() - usize::from(unread.ends_with(b"\r"));
-                Found::NotYet { content, need: unread.len() + 1 }
+                Found::NotYet { content }
             }
         }
     }

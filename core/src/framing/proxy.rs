@@ -134,8 +134,8 @@ fn decode_v1(unread: &[u8]) -> Result<Option<(ProxyHeader<'_>, usize)>, ProxyErr
     let Some(end) = head.windows(2).position(|pair| pair == b"\r\n") else {
         return if head.len() < V1_MAX { Ok(None) } else { Err(ProxyError::TooLong) };
     };
-    let line = core::str::from_utf8(&head[V1_SIGNATURE.len()..end]).map_err(|_| ProxyError::Address)?;
-    let mut words = line.split(' ');
+    let line = &head[V1_SIGNATURE.len()..end];
+    let mut words = line.split(|byte| *byte == b' ').map(|word| core::str::from_utf8(word).unwrap_or_default());
     let addresses = match words.next() {
         // What comes behind it is to be ignored.
         Some("UNKNOWN") => None,
@@ -184,6 +184,10 @@ fn decode_v2(unread: &[u8]) -> Result<Option<(ProxyHeader<'_>, usize)>, ProxyErr
         return Err(ProxyError::TooLong);
     }
     let Some(rest) = unread.get(V2_FIXED..total) else { return Ok(None) };
+    if local {
+        // Of a connection of the balancer's own, the rest is to be ignored, whatever the family.
+        return Ok(Some((ProxyHeader::new(None), total)));
+    }
     let size = match family {
         0x00 => 0,
         0x11 | 0x12 => 12,
@@ -191,10 +195,6 @@ fn decode_v2(unread: &[u8]) -> Result<Option<(ProxyHeader<'_>, usize)>, ProxyErr
         0x31 | 0x32 => 216,
         _ => return Err(ProxyError::Family),
     };
-    if local {
-        // Of a connection of the balancer's own, the rest is to be discarded.
-        return Ok(Some((ProxyHeader::new(None), total)));
-    }
     let (addresses, extensions) = rest.split_at_checked(size).ok_or(ProxyError::Address)?;
     let addresses = match size {
         12 => addresses_of::<4>(addresses),

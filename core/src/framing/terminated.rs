@@ -22,8 +22,8 @@ pub(super) trait Terminator {
 pub(super) enum Found {
     /// A frame of `len` bytes; with its delimiter it ends at `end`.
     End { len: usize, end: usize },
-    /// None yet: the first `content` bytes can be no part of a delimiter, and one ends at `need` bytes at the earliest.
-    NotYet { content: usize, need: usize },
+    /// None yet, and the first `content` bytes can be no part of one.
+    NotYet { content: usize },
 }
 
 /// Frames that end in something: where they are too long, and what the end of input means.
@@ -58,12 +58,13 @@ impl<T: Terminator> Terminated<T> {
                 Ok(self.oversize(len, end))
             }
             Found::NotYet { .. } if eof.is_some() => self.last(unread, eof),
-            Found::NotYet { content, .. } if content > 0 && (self.overlong.is_some() || content > self.max_len) => {
+            Found::NotYet { content } if content > 0 && (self.overlong.is_some() || content > self.max_len) => {
                 self.terminator.dropped(content);
                 *self.overlong.get_or_insert(0) += content as u64;
                 Ok(Located::Skip(content))
             }
-            Found::NotYet { need, .. } => Ok(Located::Need(need)),
+            // It may take more, but is then looked at in every cut alike, and over-long ones are dropped as they come.
+            Found::NotYet { .. } => Ok(Located::Need(unread.len() + 1)),
         }
     }
 

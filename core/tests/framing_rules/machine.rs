@@ -143,8 +143,8 @@ fn phases() {
 fn bound_of_the_receive_buffer() {
     let rows: [(&[u8], usize, &str); 4] = [
         (b"\x05hello\x05world", 6, "[hello] [world] read"),
-        (b"\x05hello\x06", 6, "[hello] !TooLong { len: 7, max: 6 } linger"),
-        (b"\xff", 6, "!TooLong { len: 256, max: 6 } linger"),
+        (b"\x05hello\x06", 6, "[hello] !BufferFull { max: 6 } linger"),
+        (b"\xff", 6, "!BufferFull { max: 6 } linger"),
         (b"\0\0\0\0\0\0\0", 1, "[] [] [] [] [] [] [] read"),
     ];
     for (input, max, expected) in rows {
@@ -154,9 +154,9 @@ fn bound_of_the_receive_buffer() {
         }
     }
     let rows: [(&[u8], &str); 3] = [
-        (b"12345\n1234\r\n123456", "[12345] [1234] !TooLong { len: 7, max: 6 } linger"),
-        (b"123456\n", "!TooLong { len: 7, max: 6 } linger"),
-        (b"12345\r\n", "!TooLong { len: 7, max: 6 } linger"),
+        (b"12345\n1234\r\n123456", "[12345] [1234] !BufferFull { max: 6 } linger"),
+        (b"123456\n", "!BufferFull { max: 6 } linger"),
+        (b"12345\r\n", "!BufferFull { max: 6 } linger"),
     ];
     for (input, expected) in rows {
         assert_eq!(any_split(&Lines::new(80), Input::new(input).through(1, 4096, 6)), expected);
@@ -171,7 +171,7 @@ fn bound_of_the_receive_buffer() {
 fn bound_of_the_receive_buffer_and_a_long_delimiter() {
     let framing = Delimited::new(&b"\r\n.\r\n"[..], 80);
     let log = any_split(&framing, Input::new(b"ab\r\n.\r\n01234567890123456789").through(1, 4096, 10));
-    assert_eq!(log, "[ab] !TooLong { len: 11, max: 10 } linger");
+    assert_eq!(log, "[ab] !BufferFull { max: 10 } linger");
 }
 
 /// More can be pushed than the bound allows; the limit that is told of is the bound all the same.
@@ -179,7 +179,7 @@ fn bound_of_the_receive_buffer_and_a_long_delimiter() {
 fn the_limit_told_of_is_the_bound() {
     let (mut rx, mut tx) = (RecvBuf::with_limits(1, 4096, 6), SendBuf::new());
     rx.push(b"\xff12345678901234567890");
-    assert_eq!(Framed::new(u8_prefix()).poll(&mut rx, &mut tx), Err(Error::TooLong { len: 256, max: 6 }));
+    assert_eq!(Framed::new(u8_prefix()).poll(&mut rx, &mut tx), Err(Error::BufferFull { max: 6 }));
 }
 
 /// Nothing is allocated for a length that is announced, within the limit though it is.
@@ -325,6 +325,7 @@ fn a_frame_comes_with_its_last_byte() {
 fn errors_in_words() {
     let rows = [
         (Error::TooLong { len: 9, max: 8 }, "a frame of 9 bytes, above the limit of 8"),
+        (Error::BufferFull { max: 8 }, "a frame does not fit the receive buffer of 8 bytes"),
         (Error::Length, "the length of a frame is malformed"),
         (Error::Magic, "a frame does not begin as it should"),
         (

@@ -105,7 +105,7 @@ fn lines() {
             (b"much too long", b", and longer\nb\n", "oversize(25) linger"),
             (b"much too long\r", b"\nb\n", "oversize(13) linger"),
             (b"a\nmuch too long", b"\nb\n", "[a] oversize(13) linger"),
-            (b"a", b"uch too long\nb\n", "oversize(12) linger"),
+            (b"m", b"uch too long\nb\n", "oversize(13) linger"),
         ],
     );
 }

@@ -1,0 +1,62 @@
+//! What is decoded: frames, and the blocks that they come in.
+
+use std::ops::Range;
+
+/// Bytes of all frames, about: they stay in the second-level cache.
+const WIRE: usize = 256 * 1024;
+
+/// Largest body that is accepted, by all candidates.
+pub(crate) const MAX_BODY: usize = 1 << 20;
+
+/// How frames and blocks lie to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// So many frames are delivered together, in blocks of at most the block size, and then there is a pause: the buffer
+    /// is drained.
+    Batch(usize),
+    /// One frame after the other, cut into blocks of the block size wherever that cuts.
+    Stream,
+}
+
+impl Delivery {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Batch(1) => "single",
+            Self::Batch(_) => "batch16",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+pub(crate) struct Workload {
+    wire: Vec<u8>,
+    blocks: Vec<Range<usize>>,
+    pub(crate) messages: u64,
+}
+
+impl Workload {
+    /// Frames of `header` with the length of the body in its bytes `length`, big endian.
+    pub(crate) fn new(body: usize, block: usize, delivery: Delivery, header: impl Fn(&[u8]) -> Vec<u8>) -> Self {
+        let payload: Vec<u8> = (0..body).map(|i| i as u8).collect();
+        let frame = [header(&payload), payload].concat();
+        let messages = (WIRE / frame.len()).next_multiple_of(16);
+        let wire = frame.repeat(messages);
+        let delivered = match delivery {
+            Delivery::Batch(frames) => frame.len() * frames,
+            Delivery::Stream => wire.len(),
+        };
+        let blocks = (0..wire.len())
+            .step_by(delivered)
+            .flat_map(|begin| {
+                let end = begin + delivered;
+                (begin..end).step_by(block).map(move |at| at..end.min(at + block))
+            })
+            .collect();
+        Self { wire, blocks, messages: messages as u64 }
+    }
+
+    #[inline]
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[u8]> {
+        self.blocks.iter().map(|block| &self.wire[block.clone()])
+    }
+}

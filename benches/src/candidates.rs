@@ -1,0 +1,87 @@
+//! Who is compared.
+//!
+//! A peer is one file here: a type that implements [`Candidate`], and a line in the list that [`all`] goes through.
+
+mod bytewise;
+mod floor;
+mod tokio_util;
+
+use crate::{
+    load::companions::Companions,
+    options::{Protocol, Runtime, Topology},
+};
+use std::{io, net::TcpListener, sync::Arc};
+
+pub use bytewise::Bytewise;
+pub use floor::Floor;
+pub use tokio_util::TokioUtil;
+
+/// The name of what everything is compared with.
+pub const FLOOR: &str = "floor";
+
+/// The name of what this workspace makes.
+pub const BYTEWISE: &str = "bytewise";
+
+/// An echo service.
+pub trait Candidate: Sync {
+    /// Its name in tables and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it can run on.
+    fn runtimes(&self) -> &'static [Runtime];
+
+    /// Whether it speaks that protocol in that topology on that runtime, which is one of its own.
+    fn supports(&self, protocol: Protocol, runtime: Runtime, topology: Topology) -> bool;
+
+    /// Serves until the process ends, or until it cannot go on.
+    ///
+    /// It sends back each payload of each connection, in order; sets `TCP_NODELAY`; and closes a connection once
+    /// the client has ended it and everything is sent back.
+    fn serve(&self, job: Job) -> io::Result<()>;
+}
+
+/// How a candidate shall serve: a combination that it [supports](Candidate::supports).
+#[derive(Debug)]
+pub struct Job {
+    /// Accepts on the loopback interface; in blocking mode.
+    pub listener: TcpListener,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// What to run on.
+    pub runtime: Runtime,
+    /// Contexts and threads.
+    pub topology: Topology,
+    /// Clients that shall run on the same runtime: spawn a [`client`](Companions::client) with each connection that is
+    /// accepted. On [`Runtime::Blocking`] and [`Runtime::Epoll`] there are none.
+    pub companions: Option<Arc<Companions>>,
+}
+
+/// All of them, the floor first.
+pub fn all() -> impl Iterator<Item = &'static dyn Candidate> {
+    const ALL: &[&dyn Candidate] = &[&Floor, &Bytewise, &TokioUtil::PER_MESSAGE, &TokioUtil::BATCHED];
+    ALL.iter().copied()
+}
+
+/// Those that can be chosen by name: neither the floor nor what this workspace makes.
+pub fn peers() -> impl Iterator<Item = &'static dyn Candidate> {
+    all().filter(|candidate| ![FLOOR, BYTEWISE].contains(&candidate.name()))
+}
+
+/// The one of that name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static dyn Candidate> {
+    all().find(|candidate| candidate.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        for candidate in all() {
+            assert_eq!(all().filter(|other| other.name() == candidate.name()).count(), 1);
+            assert!(!["all", "none"].contains(&candidate.name()) && !candidate.name().contains(','));
+        }
+    }
+}

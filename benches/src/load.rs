@@ -1,0 +1,51 @@
+//! The load generator: cheap, because the server is what is measured, and suspicious, because a fast wrong answer is
+//! worth nothing.
+//!
+//! ```text
+//!  block read ─▶ Dialect::replies ─▶ Client::receive ─▶ latencies
+//!                 every byte is            │ as many requests as there were replies
+//!                 compared, in order       ▼
+//!  block written ◀─ Dialect::request ◀─ Client::send
+//! ```
+//!
+//! [`Client`] does no I/O; [`event_loop`] drives it from one thread, [`companions`] from tasks on the server's own
+//! runtime.
+
+mod client;
+pub mod companions;
+pub mod event_loop;
+mod framed;
+mod pattern;
+mod stopwatch;
+mod tally;
+
+pub use client::{Client, Fault};
+pub use framed::Framed;
+pub use pattern::Pattern;
+pub use stopwatch::Stopwatch;
+pub use tally::Tally;
+
+/// One protocol as a client speaks it: how a request looks, and what must come back.
+pub trait Dialect: Send + 'static {
+    /// For connection number `client`, with payloads of `payload` bytes.
+    fn new(client: usize, payload: usize) -> Self;
+
+    /// Appends the next request.
+    fn request(&mut self, out: &mut Vec<u8>);
+
+    /// Compares a block of replies, cut anywhere, with what must come; says how many replies it has completed.
+    fn replies(&mut self, block: &[u8]) -> Result<usize, Fault>;
+
+    /// Whether a reply has begun and not ended.
+    fn is_partial(&self) -> bool;
+}
+
+/// When the measured time begins and ends, and how to stop.
+pub trait Signals {
+    /// The measured time begins now.
+    fn begun(&mut self);
+    /// The measured time is over.
+    fn ended(&mut self);
+    /// Whether to send no more.
+    fn stop(&self) -> bool;
+}

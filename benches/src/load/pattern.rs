@@ -1,0 +1,85 @@
+//! What is in a payload.
+
+/// Payloads that differ by connection and by number: eight bytes of number, then what is the connection's own.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    bytes: Vec<u8>,
+    /// Where the payload begins in `bytes`.
+    at: usize,
+    next: u64,
+}
+
+impl Pattern {
+    /// Payloads of `payload` bytes for connection `client`, each behind `head`.
+    #[must_use]
+    pub fn new(client: usize, payload: usize, head: &[u8]) -> Self {
+        let mut state = (client as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut bytes = head.to_vec();
+        bytes.extend((0..payload).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        }));
+        let mut pattern = Self { bytes, at: head.len(), next: 0 };
+        pattern.number();
+        pattern
+    }
+
+    /// The current message: head and payload.
+    #[must_use]
+    #[inline]
+    pub fn current(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The number of the current message.
+    #[must_use]
+    pub fn index(&self) -> u64 {
+        self.next
+    }
+
+    /// Goes on to the next message.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.next += 1;
+        self.number();
+    }
+
+    /// Writes the number: low bytes first, so that a payload too small for it still changes.
+    #[inline]
+    fn number(&mut self) {
+        let number = self.next.to_le_bytes();
+        match self.bytes[self.at..].first_chunk_mut() {
+            Some(all) => *all = number,
+            None => {
+                let some = &mut self.bytes[self.at..];
+                some.copy_from_slice(&number[..some.len()]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_differ_by_connection_and_by_number() {
+        let (mut one, two) = (Pattern::new(0, 64, b"head"), Pattern::new(1, 64, b"head"));
+        assert_ne!(one.current(), two.current());
+        let first = one.current().to_vec();
+        assert_eq!(&first[..4], b"head");
+        assert_eq!(first.len(), 68);
+        one.advance();
+        assert_ne!(one.current(), first);
+        assert_eq!((one.index(), &one.current()[12..]), (1, &first[12..]));
+    }
+
+    #[test]
+    fn small_payloads_hold_part_of_the_number() {
+        let mut pattern = Pattern::new(0, 1, b"");
+        pattern.advance();
+        assert_eq!(pattern.current(), [1]);
+    }
+}

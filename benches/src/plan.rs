@@ -1,0 +1,171 @@
+//! Which combinations run, and which do not exist.
+
+use crate::{
+    candidates::{self, BYTEWISE, Candidate, FLOOR},
+    options::{Load, Placement, Protocol, Runtime, Settings, Topology},
+};
+use std::{fmt, time::Duration};
+
+/// Everything that will run.
+#[derive(Debug)]
+pub struct Plan {
+    /// What is compared within.
+    pub groups: Vec<Group>,
+    /// Combinations that do not exist.
+    pub skipped: Vec<String>,
+}
+
+/// Rows that are compared with each other: the same bytes, by different servers.
+#[derive(Debug)]
+pub struct Group {
+    /// Which processes.
+    pub placement: Placement,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Bytes per message.
+    pub payload: usize,
+    /// Clients and window.
+    pub load: Load,
+    /// Who serves, the floor first.
+    pub entries: Vec<Entry>,
+}
+
+/// A server.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Whose.
+    pub candidate: &'static dyn Candidate,
+    /// On what.
+    pub runtime: Runtime,
+    /// With how many contexts and threads.
+    pub topology: Topology,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.candidate.name(), self.runtime, self.topology)
+    }
+}
+
+impl Plan {
+    /// All valid combinations of what was asked for.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        let mut plan = Self { groups: Vec::new(), skipped: Vec::new() };
+        for &placement in &settings.placements {
+            for &protocol in &settings.protocols {
+                for &payload in &settings.payloads {
+                    for &load in &settings.loads {
+                        let entries = plan.entries(settings, protocol, load);
+                        plan.groups.push(Group { placement, protocol, payload, load, entries });
+                    }
+                }
+            }
+        }
+        plan
+    }
+
+    fn entries(&mut self, settings: &Settings, protocol: Protocol, load: Load) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for candidate in candidates::all() {
+            match candidate.name() {
+                FLOOR => {
+                    let entry = Entry { candidate, runtime: Runtime::Epoll, topology: Topology::SINGLE };
+                    if candidate.supports(protocol, entry.runtime, entry.topology) {
+                        entries.push(entry);
+                    }
+                }
+                name if name != BYTEWISE && !settings.peers.iter().any(|peer| peer == name) => {}
+                name => {
+                    let runs_on = |runtime: &&Runtime| candidate.runtimes().contains(runtime);
+                    if !settings.runtimes.iter().any(|runtime| runs_on(&runtime)) {
+                        self.skip(format!("{name}: not on any of these runtimes"));
+                    }
+                    for &runtime in settings.runtimes.iter().filter(runs_on) {
+                        self.topologies(&mut entries, settings, protocol, load, (candidate, runtime));
+                    }
+                }
+            }
+        }
+        entries
+    }
+
+    fn topologies(
+        &mut self,
+        entries: &mut Vec<Entry>,
+        settings: &Settings,
+        protocol: Protocol,
+        load: Load,
+        (candidate, runtime): (&'static dyn Candidate, Runtime),
+    ) {
+        // A thread per connection is one topology, whatever else was asked for.
+        let per_connection = [Topology { contexts: 1, threads: load.clients }];
+        let topologies: &[_] = if runtime == Runtime::Blocking { &per_connection } else { &settings.topologies };
+        let mut refused = Vec::new();
+        for &topology in topologies {
+            match candidate.supports(protocol, runtime, topology) {
+                true => entries.push(Entry { candidate, runtime, topology }),
+                false => refused.push(topology.to_string()),
+            }
+        }
+        if !refused.is_empty() {
+            self.skip(format!("{} on {runtime} in {}", candidate.name(), refused.join(", ")));
+        }
+    }
+
+    fn skip(&mut self, what: String) {
+        if !self.skipped.contains(&what) {
+            self.skipped.push(what);
+        }
+    }
+
+    /// How many times a server is started and measured.
+    #[must_use]
+    pub fn measurements(&self, settings: &Settings) -> usize {
+        self.groups.iter().map(|group| group.entries.len()).sum::<usize>() * settings.repeat as usize
+    }
+
+    /// About how long all of it takes.
+    #[must_use]
+    pub fn duration(&self, settings: &Settings) -> Duration {
+        let processes = Duration::from_millis(30);
+        let count = u32::try_from(self.measurements(settings)).unwrap_or(u32::MAX);
+        (settings.warmup + settings.seconds + processes).saturating_mul(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use clap::Parser;
+
+    fn plan(arguments: &[&str]) -> Plan {
+        let options = Options::try_parse_from([&["compare"], arguments].concat()).unwrap();
+        Plan::new(&options.settle(false).unwrap())
+    }
+
+    #[test]
+    fn each_group_begins_with_one_floor() {
+        let plan =
+            plan(&["--payload", "1,2", "--load", "1x1,2x2", "--topology", "1x1,3x3", "--placement", "split,shared"]);
+        assert_eq!(plan.groups.len(), 2 * 2 * 2);
+        for group in &plan.groups {
+            assert_eq!(group.entries[0].candidate.name(), FLOOR);
+            assert_eq!(group.entries.iter().filter(|entry| entry.candidate.name() == FLOOR).count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_named_once() {
+        let plan = plan(&["--runtime", "blocking,epoll", "--peers", "tokio-util"]);
+        assert_eq!(plan.skipped, ["bytewise on epoll in 1x2, 2x2", "tokio-util: not on any of these runtimes"]);
+    }
+
+    #[test]
+    fn a_thread_per_connection_is_one_topology() {
+        let plan = plan(&["--runtime", "blocking", "--load", "5x2", "--peers", "none"]);
+        let topologies = plan.groups[0].entries.iter().map(|entry| entry.topology);
+        assert_eq!(topologies.collect::<Vec<_>>(), [Topology::SINGLE, Topology { contexts: 1, threads: 5 }]);
+    }
+}

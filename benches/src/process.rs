@@ -1,0 +1,78 @@
+//! What a process is allowed to run on, and what it has used.
+
+use crate::messages::Usage;
+use rustix::{
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+    time::{ClockId, clock_gettime},
+};
+use std::{fs, io, time::Duration};
+
+/// The cores this process may use.
+pub fn cores() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
+}
+
+/// Pins this thread, and those that it will start, to these cores; to none in particular if there are none.
+pub fn pin(cores: &[usize]) -> io::Result<()> {
+    if cores.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    cores.iter().for_each(|&core| set.set(core));
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// What this process has used up to now.
+pub fn usage() -> io::Result<Usage> {
+    let (at, cpu) = (clock(ClockId::Monotonic), clock(ClockId::ProcessCPUTime));
+    Ok(Usage { at, cpu, waited: waited(), peak_rss_kib: peak_rss_kib()? })
+}
+
+/// Allows as many open files as the system lets this process have.
+pub fn raise_file_limit() -> io::Result<()> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?)
+}
+
+fn clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The second number there, in nanoseconds.
+fn waited() -> Duration {
+    let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanos = text.split_whitespace().nth(1).and_then(|number| number.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
+}
+
+fn peak_rss_kib() -> io::Result<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok())
+        .ok_or_else(|| io::Error::other("/proc/self/status has no VmHWM"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_grows() {
+        let before = usage().unwrap();
+        let sum: u64 = std::hint::black_box((0..100_000u64).sum());
+        let after = usage().unwrap();
+        assert!(sum > 0 && after.cpu > before.cpu && after.at > before.at);
+        assert!(before.peak_rss_kib > 0 && after.peak_rss_kib >= before.peak_rss_kib);
+    }
+
+    #[test]
+    fn this_process_has_cores() {
+        let cores = cores().unwrap();
+        assert!(!cores.is_empty());
+        std::thread::spawn(move || pin(&cores[..1]).unwrap()).join().unwrap();
+    }
+}

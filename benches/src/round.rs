@@ -1,0 +1,225 @@
+//! One measurement: fresh processes, from their start to their end.
+
+use crate::{
+    messages::{Command, Idle, Outcome, Report, Service, Traffic, Usage, receive, send},
+    options::{CHILD, Placement, Settings},
+    plan::{Entry, Group},
+    summary::Sample,
+};
+use std::{
+    env,
+    io::{self, BufReader},
+    process::{Child, ChildStdin, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::Duration,
+};
+
+/// How long the last requests may take to be answered, and then the server to close.
+const LAST_REPLIES: Duration = Duration::from_secs(5);
+
+/// How long a child may be silent, beside the time it measures.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Measures one server once.
+pub fn measure(group: &Group, entry: &Entry, settings: &Settings, cores: &[usize]) -> Sample {
+    let (server_cores, load_cores) = share(group.placement, entry.topology.threads, cores);
+    let service = Service {
+        candidate: entry.candidate.name().to_owned(),
+        protocol: group.protocol,
+        runtime: entry.runtime,
+        topology: entry.topology,
+        cores: server_cores.to_vec(),
+    };
+    let traffic = Traffic {
+        protocol: group.protocol,
+        payload: group.payload,
+        load: group.load,
+        warmup: settings.warmup,
+        seconds: settings.seconds,
+        idle: if server_cores == load_cores { Idle::Sleep } else { Idle::Spin },
+        patience: LAST_REPLIES,
+        cores: load_cores.to_vec(),
+    };
+    let measured = match group.placement {
+        Placement::Split => split(service, traffic),
+        Placement::Shared => shared(service, traffic),
+    };
+    match measured {
+        Ok(measured) => sample(measured),
+        Err(error) => Sample::failed(error.to_string()),
+    }
+}
+
+/// Who runs where: the server, and the load generator.
+fn share(placement: Placement, threads: usize, cores: &[usize]) -> (&[usize], &[usize]) {
+    match placement {
+        Placement::Split if cores.len() > 1 => cores.split_at(threads.clamp(1, cores.len() - 1)),
+        _ => {
+            let both = &cores[..threads.clamp(1, cores.len())];
+            (both, both)
+        }
+    }
+}
+
+/// What the load generator saw, what the server used from and to, and how much of the time others disturbed.
+type Measured = (Outcome, Usage, Usage, Option<f64>);
+
+fn split(service: Service, traffic: Traffic) -> io::Result<Measured> {
+    let threads = service.topology.threads;
+    let mut server = Process::start(&Command::Serve(service))?;
+    let Report::Listening(port) = server.report(PATIENCE)? else { return Err(out_of_turn()) };
+    let patience = PATIENCE + traffic.warmup + traffic.seconds;
+    // Otherwise they wait for each other, or the server's threads do.
+    let alone = traffic.idle == Idle::Spin && threads == 1;
+    let mut load = Process::start(&Command::Drive(traffic, port))?;
+    let mut usages = Vec::new();
+    loop {
+        match load.report(patience)? {
+            Report::Begun => usages.push(server.usage()?),
+            Report::Ended => {
+                usages.push(server.usage()?);
+                load.tell(&Command::Stop)?;
+            }
+            Report::Driven(outcome, load_from, load_to) => {
+                let from = usages.first().copied().unwrap_or_default();
+                let to = usages.last().copied().unwrap_or_default();
+                return Ok((outcome, from, to, alone.then(|| waited(from, to).max(waited(load_from, load_to)))));
+            }
+            _ => return Err(out_of_turn()),
+        }
+    }
+}
+
+fn shared(service: Service, traffic: Traffic) -> io::Result<Measured> {
+    let patience = PATIENCE + traffic.warmup + traffic.seconds;
+    let mut both = Process::start(&Command::Both(service, traffic))?;
+    match both.report(patience)? {
+        Report::Both(outcome, from, to) => Ok((outcome, from, to, None)),
+        _ => Err(out_of_turn()),
+    }
+}
+
+fn out_of_turn() -> io::Error {
+    io::Error::other("a child said something out of turn")
+}
+
+/// Time without a core over time.
+fn waited(from: Usage, to: Usage) -> f64 {
+    to.waited.saturating_sub(from.waited).as_secs_f64() / to.at.saturating_sub(from.at).as_secs_f64()
+}
+
+/// CPU time is a rate between two instants, and so are round trips; that way the instants need not be the same.
+fn sample((outcome, from, to, disturbed): Measured) -> Sample {
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    let cores = to.cpu.saturating_sub(from.cpu).as_secs_f64() / to.at.saturating_sub(from.at).as_secs_f64();
+    let rate = outcome.round_trips as f64 / outcome.elapsed.as_secs_f64();
+    let sample = Sample {
+        round_trips_per_s: rate,
+        cpu_ns_per_round_trip: cores / rate * 1e9,
+        p50_us: micros(outcome.p50),
+        p95_us: micros(outcome.p95),
+        p99_us: micros(outcome.p99),
+        cpu_percent: cores * 100.0,
+        peak_rss_mib: to.peak_rss_kib as f64 / 1024.0,
+        disturbed,
+        errors: outcome.errors,
+        error: outcome.error,
+    };
+    match sample.errors == 0 && !(sample.cpu_ns_per_round_trip.is_finite() && cores > 0.0) {
+        true => Sample::failed("the measured time was too short to measure CPU time".to_owned()),
+        false => sample,
+    }
+}
+
+/// A child; killed when dropped.
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    reports: Receiver<Report>,
+}
+
+impl Process {
+    fn start(job: &Command) -> io::Result<Self> {
+        let mut command = std::process::Command::new(env::current_exe()?);
+        command.arg(CHILD);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("a child without pipes"));
+        };
+        let (sender, reports) = channel();
+        thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            while let Ok(Some(report)) = receive(&mut output) {
+                if sender.send(report).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut process = Self { child, input, reports };
+        process.tell(job)?;
+        Ok(process)
+    }
+
+    fn tell(&mut self, command: &Command) -> io::Result<()> {
+        send(&mut self.input, command)
+    }
+
+    /// The next report; it is an error if that is the child's failure.
+    fn report(&mut self, patience: Duration) -> io::Result<Report> {
+        match self.reports.recv_timeout(patience) {
+            Ok(Report::Failed(error)) => Err(io::Error::other(error)),
+            Ok(report) => Ok(report),
+            Err(RecvTimeoutError::Timeout) => Err(io::Error::other("a child does not answer")),
+            Err(RecvTimeoutError::Disconnected) => match self.child.wait()? {
+                status if status.success() => Err(io::Error::other("a child ended too early")),
+                status => Err(io::Error::other(format!("a child ended: {status}"))),
+            },
+        }
+    }
+
+    fn usage(&mut self) -> io::Result<Usage> {
+        self.tell(&Command::Usage)?;
+        match self.report(PATIENCE)? {
+            Report::Usage(usage) => Ok(usage),
+            _ => Err(out_of_turn()),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_shared_as_the_placement_says() {
+        let four = [0, 1, 2, 3];
+        assert_eq!(share(Placement::Split, 1, &four), (&four[..1], &four[1..]));
+        assert_eq!(share(Placement::Split, 2, &four), (&four[..2], &four[2..]));
+        assert_eq!(share(Placement::Split, 16, &four), (&four[..3], &four[3..]));
+        assert_eq!(share(Placement::Split, 2, &four[..2]), (&four[..1], &four[1..2]));
+        assert_eq!(share(Placement::Split, 2, &four[..1]), (&four[..1], &four[..1]));
+        assert_eq!(share(Placement::Shared, 2, &four), (&four[..2], &four[..2]));
+    }
+
+    #[test]
+    fn cpu_time_per_round_trip_is_a_ratio_of_rates() {
+        let at = |at, cpu| Usage {
+            at: Duration::from_millis(at),
+            cpu: Duration::from_millis(cpu),
+            waited: Duration::ZERO,
+            peak_rss_kib: 2048,
+        };
+        let outcome = Outcome { round_trips: 1000, elapsed: Duration::from_secs(1), ..Outcome::default() };
+        let sample = sample((outcome, at(5000, 100), at(7000, 1100), None));
+        assert_eq!((sample.round_trips_per_s, sample.cpu_percent, sample.peak_rss_mib), (1000.0, 50.0, 2.0));
+        assert!((sample.cpu_ns_per_round_trip - 500_000.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,80 @@
+//! The program as its users run it, for a fraction of a second.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn compare(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_compare"));
+    command.args(arguments.split_whitespace()).output().expect("the program is built")
+}
+
+fn rows(arguments: &str) -> Vec<Value> {
+    let output = compare(&format!("{arguments} --seconds 0.05 --warmup 0.01 --repeat 1 --json -"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let text = String::from_utf8(output.stdout).expect("it is UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON value")).collect()
+}
+
+#[test]
+fn every_candidate_is_measured_beside_the_floor() {
+    let rows = rows("--payload 64 --load 2x4 --topology 1x1,1x2,2x2");
+    assert_eq!((&rows[0]["impl"], &rows[0]["floor_ratio"]), (&Value::from("floor"), &Value::from(1.0)));
+    assert!(rows.iter().any(|row| row["impl"] == "tokio-util" && row["contexts"] == 2 && row["threads"] == 2));
+    for row in &rows {
+        let number = |column: &str| row[column].as_f64().unwrap_or_else(|| panic!("{column} of {row}"));
+        assert_eq!((&row["errors"], &row["error"]), (&Value::from(0), &Value::Null), "{row}");
+        assert_eq!((&row["clients"], &row["window"], &row["payload"]), (&2.into(), &4.into(), &64.into()));
+        for column in ["round_trips_per_s", "server_cpu_ns_per_round_trip", "cpu_percent", "peak_rss_mib"] {
+            assert!(number(column) > 0.0, "{column} of {row}");
+        }
+        assert!(number("p50_us") <= number("p95_us") && number("p95_us") <= number("p99_us"));
+        assert!(number("floor_ratio") > 0.0 && number("p99_floor_ratio") > 0.0);
+    }
+}
+
+#[test]
+fn large_and_odd_messages_pass() {
+    for row in rows("--payload 1,300000 --load 1x1,2x3 --topology 1x1") {
+        assert_eq!(row["errors"], 0, "{row}");
+    }
+}
+
+#[test]
+fn both_ends_in_one_process() {
+    for row in rows("--payload 64 --load 2x4 --topology 1x1,1x2,2x2 --placement shared") {
+        assert_eq!((&row["errors"], &row["placement"]), (&Value::from(0), &Value::from("shared")), "{row}");
+    }
+}
+
+#[test]
+fn a_table_is_printed() {
+    let output = compare("--peers none --payload 64 --load 1x1 --topology 1x1 --seconds 0.02 --warmup 0 --repeat 1");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("framed, 64 B, 1 client x window 1, split"), "{text}");
+    assert!(text.contains("x floor") && text.contains("1.00"), "{text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_noticed_at_once() {
+    let output = compare("--seconds 3600 --json /nonexistent/rows");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && errors.contains("/nonexistent/rows"), "{errors}");
+}
+
+#[test]
+fn bad_arguments_are_explained() {
+    for (arguments, word) in [("--topology 2x3", "NxN"), ("--peers nobody", "tokio-util"), ("--load 0x1", "1x2")] {
+        let output = compare(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(errors.contains(word), "{errors}");
+    }
+}
+
+#[test]
+fn the_help_does_not_mention_children() {
+    let output = compare("--help");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("floor") && text.contains("Examples") && !text.contains("__child"), "{text}");
+}
