@@ -204,10 +204,8 @@ pub type Conn<M> = Driver<Stream, M>;
 impl<Io: Transport, M: Machine> Driver<Io, M> {
     /// Over an open stream, without bounds in time.
     ///
-    /// # Panics
-    ///
-    /// If the transport does not [block](Transport::BLOCKING).
-    pub const fn new(io: Io, machine: M) -> Self {
+    /// It does not compile for a transport that does not [block](Transport::BLOCKING).
+    pub fn new(io: Io, machine: M) -> Self {
         const { assert!(Io::BLOCKING, "a transport that does not block needs a runtime") };
         Self(crate::Driver::new(io, machine))
     }
@@ -220,7 +218,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
 
     /// With those bounds in time.
     #[must_use]
-    pub fn with_timeouts(self, timeouts: Timeouts) -> Self {
+    pub fn with_timeouts(self, timeouts: impl Into<Arc<Timeouts>>) -> Self {
         Self(self.0.with_timeouts(timeouts))
     }
 
@@ -256,7 +254,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
 
 impl<Io, M> Driver<Io, M> {
     /// Where to send without an event.
-    pub const fn outbox(&mut self) -> Outbox<'_, Io, M> {
+    pub fn outbox(&mut self) -> Outbox<'_, Io, M> {
         let crate::Outbox { machine, tx, link } = self.0.outbox();
         Outbox { machine, tx, link }
     }
@@ -277,7 +275,7 @@ impl<Io, M> Driver<Io, M> {
     }
 
     /// What is received and not consumed, and how input ended.
-    pub const fn received(&self) -> &RecvBuf {
+    pub fn received(&self) -> &RecvBuf {
         self.0.received()
     }
 
@@ -367,7 +365,7 @@ where
             return options.log(error.into());
         }
         let stream = Stream { watch: Some(WATCH), ..Stream::new(stream) };
-        let conn = crate::Driver::new(stream, machine()).with_timeouts(options.timeouts.clone());
+        let conn = crate::Driver::new(stream, machine()).with_timeouts(Arc::clone(&options.timeouts));
         let conn = Driver(conn.with_membership(connections.enter()));
         let (log, handler) = (Arc::clone(&options), handler.clone());
         let work = move || log.settle(catch_unwind(AssertUnwindSafe(|| handler(conn))));

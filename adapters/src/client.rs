@@ -1,12 +1,12 @@
 use bytewise::{Time, Timeouts};
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, sync::Arc};
 
 /// Settings of a client, the same on every runtime.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ClientOptions {
     pub(crate) connect_timeout: Time,
-    pub(crate) timeouts: Timeouts,
+    pub(crate) timeouts: Arc<Timeouts>,
 }
 
 impl ClientOptions {
@@ -19,15 +19,15 @@ impl ClientOptions {
 
     /// Bounds in time of the open connection; [`Timeouts::default`] unless set.
     #[must_use]
-    pub const fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
+    pub fn with_timeouts(mut self, timeouts: impl Into<Arc<Timeouts>>) -> Self {
+        self.timeouts = timeouts.into();
         self
     }
 }
 
 impl Default for ClientOptions {
     fn default() -> Self {
-        Self { connect_timeout: Time::from_secs(10), timeouts: Timeouts::default() }
+        Self { connect_timeout: Time::from_secs(10), timeouts: Arc::default() }
     }
 }
 

@@ -84,7 +84,8 @@ impl Connections {
 #[derive(Debug)]
 pub(crate) struct Membership {
     connections: Arc<Connections>,
-    key: Option<usize>,
+    /// Its place among the members, which are fewer than descriptors can be.
+    key: Option<u32>,
     told: Stage,
 }
 
@@ -106,9 +107,9 @@ impl Membership {
         if self.connections.stage() != self.told {
             return Poll::Ready(());
         }
-        match self.key.and_then(|key| state.members.get_mut(key)) {
+        match self.key.and_then(|key| state.members.get_mut(key as usize)) {
             Some(waker) => waker.clone_from(cx.waker()),
-            None => self.key = Some(state.members.insert(cx.waker().clone())),
+            None => self.key = u32::try_from(state.members.insert(cx.waker().clone())).ok(),
         }
         Poll::Pending
     }
@@ -119,7 +120,7 @@ impl Drop for Membership {
         let mut state = self.connections.state();
         state.live -= 1;
         if let (Some(key), true) = (self.key, self.connections.stage() == self.told) {
-            state.members.remove(key);
+            state.members.remove(key as usize);
         }
         let server = state.server.take();
         drop(state);

@@ -1,12 +1,14 @@
 use crate::{
     Error, Outbox, Transport,
+    buffers::{Buffers, Pair},
     connections::{Membership, Stage},
-    link::{For, Link},
+    link::{For, Linger, Link},
 };
 use bytewise::{Machine, NextIo, RecvBuf, SendBuf, Timeouts};
 use std::{
     future::poll_fn,
     io,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -28,76 +30,83 @@ const HIGH_WATER: usize = 64 * 1024;
 /// * **Fairness.** After a few reads it gives way to the other tasks of its thread.
 /// * **Backpressure.** It reads on while a write is blocked, so that two peers that both pipeline do not wait for each
 ///   other, but only while less than 64 KiB are queued.
-/// * **Memory.** While it waits with nothing unread and nothing unwritten it holds no buffer: connections of a
-///   thread share a spare pair ([`bytewise::Spare`]).
+/// * **Memory.** While it waits with nothing unread and nothing unwritten it holds no buffers: the connections of a
+///   thread share them.
 ///
 /// See the [crate's example](crate) and that of [`Transport`].
 #[derive(Debug)]
-pub struct Driver<Io, M> {
+pub struct Driver<Io, M>(Box<Inner<Io, M>>);
+
+/// In a box, since handlers move their connection: an `async fn` would hold it once per move.
+#[derive(Debug)]
+struct Inner<Io, M> {
     machine: M,
-    rx: RecvBuf,
-    tx: SendBuf,
+    buffers: Buffers,
     link: Link<Io>,
 }
 
 impl<Io, M> Driver<Io, M> {
-    /// Over an open transport, without bounds in time. Allocates nothing.
-    pub const fn new(io: Io, machine: M) -> Self {
-        Self { machine, rx: RecvBuf::new(), tx: SendBuf::new(), link: Link::new(io) }
+    /// Over an open transport, without bounds in time.
+    pub fn new(io: Io, machine: M) -> Self {
+        Self(Box::new(Inner { machine, buffers: Buffers::new(), link: Link::new(io) }))
     }
 
-    /// With those buffers: limits of your own, or bytes that are there already.
+    /// With those buffers: limits of your own, or bytes that are there already. They stay the connection's own.
     #[must_use]
     pub fn with_buffers(mut self, rx: RecvBuf, tx: SendBuf) -> Self {
-        (self.rx, self.tx) = (rx, tx);
+        self.0.buffers = Buffers::own(rx, tx);
         self
     }
 
-    /// With those bounds in time.
+    /// With those bounds in time, which many connections may share.
     #[must_use]
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.link.set_timeouts(timeouts);
+    pub fn with_timeouts(mut self, timeouts: impl Into<Arc<Timeouts>>) -> Self {
+        self.0.link.set_timeouts(timeouts);
         self
     }
 
     pub(crate) fn with_membership(mut self, membership: Membership) -> Self {
-        self.link.set_membership(membership);
+        self.0.link.set_membership(membership);
         self
     }
 
     /// The machine.
     pub const fn machine(&self) -> &M {
-        &self.machine
+        &self.0.machine
     }
 
     /// The machine, to set limits, say. To send, take the [`outbox`](Self::outbox).
     pub const fn machine_mut(&mut self) -> &mut M {
-        &mut self.machine
+        &mut self.0.machine
     }
 
     /// The transport.
     pub const fn io(&self) -> &Io {
-        &self.link.io
+        &self.0.link.io
     }
 
     /// What is received and not consumed, and how input ended.
-    pub const fn received(&self) -> &RecvBuf {
-        &self.rx
+    pub fn received(&self) -> &RecvBuf {
+        self.0.buffers.received()
     }
 
     /// Where to send without an event.
-    pub const fn outbox(&mut self) -> Outbox<'_, Io, M> {
-        Outbox { machine: &mut self.machine, tx: &mut self.tx, link: &mut self.link }
+    pub fn outbox(&mut self) -> Outbox<'_, Io, M> {
+        let Inner { machine, buffers, link } = &mut *self.0;
+        Outbox { machine, tx: &mut buffers.pair().tx, link }
     }
 
     /// The same connection under another protocol, which begins with what is unread.
     pub fn switch<N>(self, machine: N) -> Driver<Io, N> {
-        Driver { machine, rx: self.rx, tx: self.tx, link: self.link }
+        let Inner { buffers, link, .. } = *self.0;
+        Driver(Box::new(Inner { machine, buffers, link }))
     }
 
     /// Gives all parts back. A server no longer counts the connection among its own.
     pub fn into_parts(self) -> (Io, M, RecvBuf, SendBuf) {
-        (self.link.io, self.machine, self.rx, self.tx)
+        let Inner { machine, buffers, link } = *self.0;
+        let (rx, tx) = buffers.into_parts();
+        (link.io, machine, rx, tx)
     }
 }
 
@@ -113,16 +122,17 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     /// long.
     #[inline]
     pub async fn next(&mut self) -> Result<Option<(M::Event<'_>, Outbox<'_, Io, M>)>, Error<M::Error>> {
-        if !poll_fn(|cx| self.poll_ready(cx)).await? {
+        let inner = &mut *self.0;
+        if !poll_fn(|cx| inner.poll_ready(cx)).await? {
             return Ok(None);
         }
-        match self.machine.next_event(&mut self.rx, &mut self.tx) {
-            Ok(Some(event)) => {
-                Ok(Some((event, Outbox { machine: &mut self.machine, tx: &mut self.tx, link: &mut self.link })))
-            }
+        let Inner { machine, buffers, link } = inner;
+        let Pair { rx, tx, .. } = buffers.pair();
+        match machine.next_event(rx, tx) {
+            Ok(Some(event)) => Ok(Some((event, Outbox { machine, tx, link }))),
             Ok(None) => Ok(None),
             Err(error) => {
-                poll_fn(|cx| self.link.poll_room(&mut self.tx, 0, cx)).await?;
+                poll_fn(|cx| link.poll_room(tx, 0, cx)).await?;
                 Err(Error::Protocol(error))
             }
         }
@@ -135,21 +145,29 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     /// # Errors
     ///
     /// The transport failed before all was written, or took nothing for too long.
-    pub async fn close(mut self) -> Result<(), Error<M::Error>> {
-        if self.is_open() {
-            self.machine.shut_down(&mut self.tx);
+    pub async fn close(self) -> Result<(), Error<M::Error>> {
+        let (mut inner, mut closing) = (self.0, Closing::Writing);
+        if inner.is_open() {
+            inner.machine.shut_down(&mut inner.buffers.pair().tx);
         }
-        poll_fn(|cx| self.link.poll_room(&mut self.tx, 0, cx)).await?;
-        match self.machine.next_io() {
-            NextIo::Close => self.link.shut_down().await?,
-            _ => self.link.linger(&mut self.rx, &mut self.tx).await?,
-        }
-        Ok(())
+        Ok(poll_fn(move |cx| inner.poll_close(&mut closing, cx)).await?)
     }
+}
 
+/// How far a connection is closed.
+enum Closing {
+    /// What is queued is being written.
+    Writing,
+    /// Writing is being shut down.
+    ShuttingDown,
+    /// Input is being discarded.
+    Lingering(Linger),
+}
+
+impl<Io: Transport, M: Machine> Inner<Io, M> {
     /// Whether input can still lead to something.
     fn is_open(&self) -> bool {
-        self.machine.next_io() == NextIo::Read && self.rx.eof().is_none()
+        self.machine.next_io() == NextIo::Read && self.buffers.received().eof().is_none()
     }
 
     /// Waits until an event is ready (`true`) or the connection is over.
@@ -159,11 +177,12 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
             if let Some(stage) = self.link.news() {
                 self.on_news(stage)?;
             }
-            let polled = self.machine.poll(&mut self.rx, &mut self.tx);
-            if matches!(polled, Ok(true)) && self.tx.queued() < HIGH_WATER {
+            let Pair { rx, tx, .. } = self.buffers.pair();
+            let polled = self.machine.poll(rx, tx);
+            if matches!(polled, Ok(true)) && tx.queued() < HIGH_WATER {
                 return Poll::Ready(Ok(true));
             }
-            match self.link.poll_write(&mut self.tx, 0, cx)? {
+            match self.link.poll_write(tx, 0, cx)? {
                 // Something may have waited for room.
                 Poll::Ready(true) => continue,
                 Poll::Ready(false) => {
@@ -175,7 +194,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
                     }
                 }
                 Poll::Pending => {
-                    let reads_on = matches!(polled, Ok(false)) && self.is_open() && self.tx.queued() < HIGH_WATER;
+                    let reads_on = matches!(polled, Ok(false)) && tx.queued() < HIGH_WATER && self.is_open();
                     if !reads_on {
                         ready!(self.poll_wait(cx))?;
                         continue;
@@ -187,9 +206,31 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
             {
                 return Poll::Ready(Err(timed_out));
             }
-            if self.link.poll_read(&mut self.rx, &mut self.tx, cx)?.is_pending() {
+            if self.link.poll_read(&mut self.buffers, cx)?.is_pending() {
                 ready!(self.poll_wait(cx))?;
             }
+        }
+    }
+
+    fn poll_close(&mut self, closing: &mut Closing, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            *closing = match closing {
+                Closing::Writing => {
+                    ready!(self.link.poll_room(&mut self.buffers.pair().tx, 0, cx))?;
+                    Closing::ShuttingDown
+                }
+                Closing::ShuttingDown => {
+                    ready!(self.link.poll_shut_down(cx))?;
+                    if self.machine.next_io() == NextIo::Close {
+                        return Poll::Ready(Ok(()));
+                    }
+                    Closing::Lingering(self.link.linger())
+                }
+                Closing::Lingering(linger) => {
+                    ready!(self.link.poll_linger(linger, &mut self.buffers, cx));
+                    return Poll::Ready(Ok(()));
+                }
+            };
         }
     }
 
@@ -203,7 +244,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
 
     fn poll_timed_out(&mut self, cx: &mut Context<'_>) -> Poll<Error<M::Error>> {
         let wait = For::Peer(self.machine.phase());
-        self.link.poll_timed_out(wait, self.tx.queued(), cx).map(Error::TimedOut)
+        self.link.poll_timed_out(wait, self.buffers.queued(), cx).map(Error::TimedOut)
     }
 
     #[cold]
@@ -211,7 +252,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
         match stage {
             Stage::Serving => Ok(()),
             Stage::Draining => {
-                self.machine.shut_down(&mut self.tx);
+                self.machine.shut_down(&mut self.buffers.pair().tx);
                 Ok(())
             }
             Stage::Over => Err(io::Error::new(io::ErrorKind::TimedOut, "the server has ended")),

@@ -54,6 +54,7 @@ mod accept;
 pub mod async_std;
 #[cfg(feature = "blocking")]
 pub mod blocking;
+mod buffers;
 mod client;
 mod connections;
 mod driver;

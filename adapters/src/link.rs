@@ -1,14 +1,14 @@
-//! A transport with what belongs to it: counters, deadlines, memory to read into, the server's end.
+//! A transport with what belongs to it: counters, deadlines, and its place in a server.
 
 use crate::{
     Transport,
+    buffers::Buffers,
     connections::{Membership, Stage},
 };
-use bytewise::{Eof, Phase, Progress, RecvBuf, SendBuf, Spare, Time, TimedOut, Timeouts, Watchdog};
+use bytewise::{Eof, Phase, Progress, SendBuf, Time, TimedOut, Timeouts, Watchdog};
 use std::{
-    cell::RefCell,
-    future::poll_fn,
     io::{self, IoSlice},
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -24,11 +24,6 @@ const MAX_LINGER: usize = 1 << 20;
 /// How long it is discarded at most, unless [`Phase::Closing`] is bounded.
 const LINGER: Time = Time::from_secs(10);
 
-thread_local! {
-    /// Memory for whichever connection of this thread is at work.
-    static SPARE: RefCell<Spare> = const { RefCell::new(Spare::new()) };
-}
-
 #[derive(Debug)]
 pub(crate) struct Link<Io> {
     pub(crate) io: Io,
@@ -36,7 +31,7 @@ pub(crate) struct Link<Io> {
     reads: u8,
     /// Whether something was written that is not flushed yet.
     unflushed: bool,
-    deadlines: Option<Box<Deadlines>>,
+    deadlines: Option<Deadlines>,
     /// Its place among the connections of the server that accepted it.
     membership: Option<Membership>,
 }
@@ -44,10 +39,10 @@ pub(crate) struct Link<Io> {
 #[derive(Debug)]
 struct Deadlines {
     watchdog: Watchdog,
-    progress: Progress,
+    received: u64,
+    sent: u64,
     /// When the transport's timer fires: never after the deadline. It is not moved while the deadline only moves away.
     armed: Option<Time>,
-    closing: Option<Time>,
 }
 
 /// What a wait is for.
@@ -64,11 +59,9 @@ impl<Io> Link<Io> {
         Self { io, reads: 0, unflushed: false, deadlines: None, membership: None }
     }
 
-    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
-        let closing = timeouts.of(Phase::Closing);
-        let progress = self.deadlines.take().map_or_else(Progress::default, |deadlines| deadlines.progress);
-        self.deadlines =
-            Some(Box::new(Deadlines { watchdog: Watchdog::new(timeouts), progress, armed: None, closing }));
+    pub(crate) fn set_timeouts(&mut self, timeouts: impl Into<Arc<Timeouts>>) {
+        let (received, sent) = self.deadlines.as_ref().map_or((0, 0), |deadlines| (deadlines.received, deadlines.sent));
+        self.deadlines = Some(Deadlines { watchdog: Watchdog::new(timeouts), received, sent, armed: None });
     }
 
     pub(crate) fn set_membership(&mut self, membership: Membership) {
@@ -112,7 +105,7 @@ impl<Io: Transport> Link<Io> {
             tx.consume(n);
             (wrote, self.unflushed) = (true, true);
             if let Some(deadlines) = &mut self.deadlines {
-                deadlines.progress.sent += n as u64;
+                deadlines.sent += n as u64;
             }
         }
         if self.unflushed {
@@ -133,27 +126,22 @@ impl<Io: Transport> Link<Io> {
         }
     }
 
-    /// Reads once. It holds no memory of its own while it waits, unless something is unread.
+    /// Reads once. It holds no buffers while it waits, unless something is unread or unwritten.
     #[inline]
-    pub(crate) fn poll_read(
-        &mut self,
-        rx: &mut RecvBuf,
-        tx: &mut SendBuf,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_read(&mut self, buffers: &mut Buffers, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.reads == READS_PER_TURN {
             self.reads = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        SPARE.with_borrow_mut(|spare| spare.lend(rx, tx));
+        let rx = &mut buffers.pair().rx;
         let space = rx.space();
         if space.is_empty() {
             return Poll::Ready(Err(io::Error::other("the receive buffer is full, and the machine wants more")));
         }
         let Poll::Ready(read) = self.io.poll_read(cx, space) else {
             self.reads = 0;
-            SPARE.with_borrow_mut(|spare| spare.take_back(rx, tx));
+            buffers.give_back();
             return Poll::Pending;
         };
         self.reads += 1;
@@ -162,7 +150,7 @@ impl<Io: Transport> Link<Io> {
             Ok(n) => {
                 rx.filled(n);
                 if let Some(deadlines) = &mut self.deadlines {
-                    deadlines.progress.received += n as u64;
+                    deadlines.received += n as u64;
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => rx.set_eof(Eof::Truncated),
@@ -174,17 +162,17 @@ impl<Io: Transport> Link<Io> {
     /// Ready when something took too long; otherwise the task is woken in time to ask again.
     pub(crate) fn poll_timed_out(&mut self, wait: For, queued: usize, cx: &mut Context<'_>) -> Poll<TimedOut> {
         let Some(deadlines) = &mut self.deadlines else { return Poll::Pending };
-        let Deadlines { watchdog, progress, armed, .. } = &mut **deadlines;
-        progress.queued = queued;
+        let Deadlines { watchdog, received, sent, armed } = deadlines;
+        let progress = Progress { received: *received, sent: *sent, queued };
         loop {
             let now = self.io.now();
             let (expired, deadline) = match wait {
                 For::Peer(phase) => {
-                    watchdog.observe(phase, *progress, now);
+                    watchdog.observe(phase, progress, now);
                     (watchdog.expired(now), watchdog.deadline())
                 }
                 For::Room => {
-                    watchdog.observe_writing(*progress, now);
+                    watchdog.observe_writing(progress, now);
                     (watchdog.writing_expired(now), watchdog.writing_deadline())
                 }
             };
@@ -200,33 +188,39 @@ impl<Io: Transport> Link<Io> {
     }
 
     /// Shuts down writing, unless the peer is gone.
-    pub(crate) async fn shut_down(&mut self) -> io::Result<()> {
-        match poll_fn(|cx| self.io.poll_shutdown(cx)).await {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            result => result,
+    pub(crate) fn poll_shut_down(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match ready!(self.io.poll_shutdown(cx)) {
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
+            result => Poll::Ready(result),
         }
     }
 
-    /// Shuts down writing and discards input to its end, within bounds of bytes and time, so that a reset does not
-    /// destroy what was written last (RFC 9112, section 9.6).
-    pub(crate) async fn linger(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> io::Result<()> {
-        self.shut_down().await?;
-        let bound = self.deadlines.as_ref().map_or(Some(LINGER), |deadlines| deadlines.closing).unwrap_or(LINGER);
-        let until = self.io.now().saturating_add(bound);
-        let mut discarded = 0;
-        poll_fn(|cx| {
-            while rx.eof().is_none() && discarded < MAX_LINGER {
-                let over = self.io.poll_deadline(cx, until).is_ready() || self.io.now() >= until;
-                if over || ready!(self.poll_read(rx, tx, cx)).is_err() {
-                    break;
-                }
-                let n = rx.unread().len();
-                rx.take(n);
-                discarded += n;
-            }
-            Poll::Ready(())
-        })
-        .await;
-        Ok(())
+    /// Begins to linger.
+    pub(crate) fn linger(&self) -> Linger {
+        let closing = self.deadlines.as_ref().and_then(|deadlines| deadlines.watchdog.timeouts().of(Phase::Closing));
+        Linger { until: self.io.now().saturating_add(closing.unwrap_or(LINGER)), discarded: 0 }
     }
+
+    /// Discards input to its end, within bounds of bytes and time, so that a reset does not destroy what was written
+    /// last (RFC 9112, section 9.6).
+    pub(crate) fn poll_linger(&mut self, linger: &mut Linger, buffers: &mut Buffers, cx: &mut Context<'_>) -> Poll<()> {
+        while buffers.received().eof().is_none() && linger.discarded < MAX_LINGER {
+            let over = self.io.poll_deadline(cx, linger.until).is_ready() || self.io.now() >= linger.until;
+            if over || ready!(self.poll_read(buffers, cx)).is_err() {
+                break;
+            }
+            let rx = &mut buffers.pair().rx;
+            let n = rx.unread().len();
+            rx.take(n);
+            linger.discarded += n;
+        }
+        Poll::Ready(())
+    }
+}
+
+/// Bounds of lingering.
+#[derive(Debug)]
+pub(crate) struct Linger {
+    until: Time,
+    discarded: usize,
 }

@@ -79,7 +79,7 @@ where
         let error = match or(ended, accepted).await {
             None => break Ok(()),
             Some(Ok(io)) => {
-                let conn = Driver::new(io, machine()).with_timeouts(options.timeouts.clone());
+                let conn = Driver::new(io, machine()).with_timeouts(Arc::clone(&options.timeouts));
                 let conn = conn.with_membership(connections.enter());
                 // Not in an async block: that would hold the handler twice, as captured and as awaited.
                 match catch_unwind(AssertUnwindSafe(|| handler(conn))) {

@@ -10,7 +10,7 @@ type ErrorLog = Arc<dyn Fn(BoxError) + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    pub(crate) timeouts: Timeouts,
+    pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) max_connections: usize,
     pub(crate) drain: Time,
     error_log: Option<ErrorLog>,
@@ -19,8 +19,8 @@ pub struct ServerOptions {
 impl ServerOptions {
     /// Bounds in time of each connection; [`Timeouts::default`] unless set.
     #[must_use]
-    pub const fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
+    pub fn with_timeouts(mut self, timeouts: impl Into<Arc<Timeouts>>) -> Self {
+        self.timeouts = timeouts.into();
         self
     }
 
@@ -67,7 +67,7 @@ impl ServerOptions {
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        let (timeouts, drain) = (Timeouts::default(), Time::from_secs(30));
+        let (timeouts, drain) = (Arc::default(), Time::from_secs(30));
         Self { timeouts, max_connections: 10_000, drain, error_log: None }
     }
 }

@@ -67,7 +67,10 @@ fn listeners_per_thread(first: TcpListener, count: NonZeroUsize) -> io::Result<V
     let address = first.local_addr()?;
     let mut listeners = Vec::with_capacity(count.get());
     for _ in 1..count.get() {
-        listeners.push(if reuse_port { bind_reuse_port(address)? } else { first.try_clone()? });
+        let listener = if reuse_port { bind_reuse_port(address)? } else { first.try_clone()? };
+        // tokio panics at one that blocks.
+        listener.set_nonblocking(true)?;
+        listeners.push(listener);
     }
     listeners.push(first);
     Ok(listeners)

@@ -45,7 +45,7 @@ pub struct RecvBuf {
     max: usize,
     eof: Option<Eof>,
     /// Rounds in a row that would have done without the memory of a peak.
-    calm: u8,
+    pub(crate) calm: u8,
 }
 
 impl RecvBuf {
@@ -144,12 +144,12 @@ impl RecvBuf {
     /// pool. Unread bytes stay. Follow with [`restore`](Self::restore).
     ///
     /// With nothing unread it is the buffer's own memory; otherwise, or if there is none, or if the last read filled it
-    /// and it is to grow, a new block.
+    /// and it is to grow, a new block. As [`space`](Self::space), it is empty only at the bound.
     pub fn lend(&mut self) -> Vec<u8> {
         let size = self.bytes.len();
         let doubled = size.saturating_mul(2).min(self.read_ahead).max(self.initial);
         if self.start < self.end {
-            return vec![0; doubled];
+            return vec![0; doubled.min(self.room())];
         }
         let full = self.end == size && size < self.read_ahead;
         self.rewind();

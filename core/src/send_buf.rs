@@ -262,7 +262,7 @@ impl SendBuf {
         assert!(n <= self.end - self.sent, "consumed more than was pending");
         self.sent += n;
         if self.sent == self.end {
-            if self.bytes.len() > Self::KEEP {
+            if self.bytes.len() > Self::KEEP && n > 0 {
                 self.calm_down();
             }
             (self.sent, self.end) = (0, 0);

@@ -25,6 +25,8 @@ use core::mem;
 #[derive(Debug, Default)]
 pub struct Spare {
     block: Vec<u8>,
+    /// Rounds in a row that would have done without the memory of a peak in the block.
+    calm: u8,
     tx: SendBuf,
 }
 
@@ -37,7 +39,7 @@ impl Spare {
 
     /// Nothing yet, without an allocation.
     pub const fn new() -> Self {
-        Self { block: Vec::new(), tx: SendBuf::new() }
+        Self { block: Vec::new(), calm: 0, tx: SendBuf::new() }
     }
 
     /// Before work: gives memory to buffers that have none.
@@ -45,6 +47,7 @@ impl Spare {
     pub fn lend(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) {
         if rx.capacity() == 0 {
             rx.restore(mem::take(&mut self.block), 0);
+            rx.calm = self.calm;
         }
         if tx.capacity() == 0 && tx.is_empty() {
             mem::swap(tx, &mut self.tx);
@@ -59,7 +62,7 @@ impl Spare {
         if rx.is_idle() && rx.capacity() > 0 {
             let block = rx.lend();
             if (self.block.len()..=Self::KEEP).contains(&block.len()) {
-                self.block = block;
+                (self.block, self.calm) = (block, rx.calm);
             }
             rx.shrink();
         }

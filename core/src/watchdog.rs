@@ -1,7 +1,10 @@
 use crate::Phase;
+use alloc::sync::Arc;
 use core::fmt;
 
 /// Time since an origin of the caller's choice, never going back: works without `std`, and on wasm, where `Instant` panics.
+///
+/// A [`Watchdog`] keeps it in nanoseconds, good for 584 years since that origin.
 pub type Time = core::time::Duration;
 
 /// The deadlines of one connection, made out of what it waits for and what it transfers.
@@ -24,39 +27,68 @@ pub type Time = core::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Watchdog {
-    timeouts: Timeouts,
+    timeouts: Arc<Timeouts>,
     phase: (Phase, u32),
     /// When the phase began or, for [`Phase::Idle`], when bytes last came.
-    since: Option<Time>,
+    since: Instant,
     /// Bytes received when the phase was last observed.
     heard: u64,
-    progress: Progress,
+    received: u64,
+    sent: u64,
     /// Since when bytes have been waiting to be written, and none was.
-    stalled: Option<Time>,
-    receiving: Option<Window>,
-    sending: Option<Window>,
+    stalled: Instant,
+    receiving: Window,
+    sending: Window,
 }
 
-/// The beginning of a window over which a rate is measured.
+/// A time, or never, in eight bytes: each connection has a few. In nanoseconds, so that it is good for 584 years.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Instant(u64);
+
+impl Instant {
+    const NEVER: Self = Self(u64::MAX);
+
+    fn new(time: Time) -> Self {
+        Self(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX - 1))
+    }
+
+    fn get(self) -> Option<Time> {
+        (self != Self::NEVER).then(|| Time::from_nanos(self.0))
+    }
+}
+
+/// The window over which a rate is measured, if one is.
 #[derive(Debug, Clone, Copy)]
 struct Window {
-    begin: Time,
+    begin: Instant,
+    /// Bytes before it.
     total: u64,
 }
 
+impl Window {
+    const NONE: Self = Self { begin: Instant::NEVER, total: 0 };
+}
+
 impl Watchdog {
-    /// With those bounds. The clock of the first phase starts with the first [`observe`](Self::observe).
-    pub const fn new(timeouts: Timeouts) -> Self {
+    /// With those bounds, which many may share. The clock of the first phase starts with the first
+    /// [`observe`](Self::observe).
+    pub fn new(timeouts: impl Into<Arc<Timeouts>>) -> Self {
         Self {
-            timeouts,
+            timeouts: timeouts.into(),
             phase: (Phase::Idle, 0),
-            since: None,
+            since: Instant::NEVER,
             heard: 0,
-            progress: Progress { received: 0, sent: 0, queued: 0 },
-            stalled: None,
-            receiving: None,
-            sending: None,
+            received: 0,
+            sent: 0,
+            stalled: Instant::NEVER,
+            receiving: Window::NONE,
+            sending: Window::NONE,
         }
+    }
+
+    /// The bounds.
+    pub fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
     }
 
     /// Call after each round, with the time of then. The clock restarts with a new phase or occurrence and, in
@@ -65,13 +97,16 @@ impl Watchdog {
         let heard = phase.0 == Phase::Idle && progress.received != self.heard;
         let changed = phase != self.phase;
         self.heard = progress.received;
-        if changed || heard || self.since.is_none() {
+        if changed || heard || self.since == Instant::NEVER {
             self.phase = phase;
-            self.since = Some(now);
+            self.since = Instant::new(now);
         }
         if let Some(rate) = self.timeouts.min_rate {
-            let receiving = if changed { None } else { self.receiving };
-            self.receiving = (phase.0 == Phase::Body).then(|| rate.window(receiving, progress.received, now));
+            let receiving = if changed { Window::NONE } else { self.receiving };
+            self.receiving = match phase.0 {
+                Phase::Body => rate.window(receiving, progress.received, now),
+                _ => Window::NONE,
+            };
         }
         self.observe_writing(progress, now);
     }
@@ -79,15 +114,18 @@ impl Watchdog {
     /// The part of [`observe`](Self::observe) that is about writing: for one who holds an event and waits for room, during
     /// which the peer cannot be blamed for what does not come.
     pub fn observe_writing(&mut self, progress: Progress, now: Time) {
-        self.stalled = match self.stalled {
-            _ if progress.queued == 0 => None,
-            Some(since) if progress.sent == self.progress.sent => Some(since),
-            _ => Some(now),
-        };
-        if let Some(rate) = self.timeouts.min_rate {
-            self.sending = (progress.queued > 0).then(|| rate.window(self.sending, progress.sent, now));
+        if progress.queued == 0 {
+            self.stalled = Instant::NEVER;
+        } else if self.stalled == Instant::NEVER || progress.sent != self.sent {
+            self.stalled = Instant::new(now);
         }
-        self.progress = progress;
+        if let Some(rate) = self.timeouts.min_rate {
+            self.sending = match progress.queued {
+                0 => Window::NONE,
+                _ => rate.window(self.sending, progress.sent, now),
+            };
+        }
+        (self.received, self.sent) = (progress.received, progress.sent);
     }
 
     /// When to wake up at the latest, and ask [`expired`](Self::expired).
@@ -101,7 +139,7 @@ impl Watchdog {
         if is_due(self.phase_deadline(), now) {
             return Some(TimedOut::Phase(self.phase.0));
         }
-        let missed = self.is_missed(self.receiving, self.progress.received, now);
+        let missed = self.is_missed(self.receiving, self.received, now);
         self.writing_expired(now).or(missed.then_some(TimedOut::Rate))
     }
 
@@ -115,24 +153,23 @@ impl Watchdog {
         if is_due(self.stall_deadline(), now) {
             return Some(TimedOut::Write);
         }
-        self.is_missed(self.sending, self.progress.sent, now).then_some(TimedOut::Rate)
+        self.is_missed(self.sending, self.sent, now).then_some(TimedOut::Rate)
     }
 
     fn phase_deadline(&self) -> Option<Time> {
-        Some(self.since?.saturating_add(self.timeouts.of(self.phase.0)?))
+        Some(self.since.get()?.saturating_add(self.timeouts.of(self.phase.0)?))
     }
 
     fn stall_deadline(&self) -> Option<Time> {
-        Some(self.stalled?.saturating_add(self.timeouts.write_stall.get()?))
+        Some(self.stalled.get()?.saturating_add(self.timeouts.write_stall.get()?))
     }
 
-    fn rate_deadline(&self, window: Option<Window>) -> Option<Time> {
-        Some(self.timeouts.min_rate?.end(window?))
+    fn rate_deadline(&self, window: Window) -> Option<Time> {
+        self.timeouts.min_rate?.end(window)
     }
 
-    fn is_missed(&self, window: Option<Window>, total: u64, now: Time) -> bool {
-        let (Some(rate), Some(window)) = (self.timeouts.min_rate, window) else { return false };
-        rate.is_missed(window, total, now)
+    fn is_missed(&self, window: Window, total: u64, now: Time) -> bool {
+        self.timeouts.min_rate.is_some_and(|rate| rate.is_missed(window, total, now))
     }
 }
 
@@ -161,7 +198,7 @@ pub struct Timeouts {
     min_rate: Option<MinRate>,
 }
 
-/// A bound in four bytes, since each connection has nine of them: milliseconds, or none.
+/// A bound in milliseconds, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Millis(u32);
 
@@ -196,20 +233,20 @@ struct MinRate {
 
 impl MinRate {
     /// The window to go on with: the same until it is over, then a new one, unless it was missed.
-    fn window(self, window: Option<Window>, total: u64, now: Time) -> Window {
-        match window {
-            Some(window) if now < self.end(window) || self.is_missed(window, total, now) => window,
-            _ => Window { begin: now, total },
+    fn window(self, window: Window, total: u64, now: Time) -> Window {
+        match self.end(window) {
+            Some(end) if now < end || self.is_missed(window, total, now) => window,
+            _ => Window { begin: Instant::new(now), total },
         }
     }
 
-    fn end(self, window: Window) -> Time {
-        window.begin.saturating_add(self.window.get().unwrap_or(Time::MAX))
+    fn end(self, window: Window) -> Option<Time> {
+        Some(window.begin.get()?.saturating_add(self.window.get().unwrap_or(Time::MAX)))
     }
 
     /// Whether a window is over, and less came than the rate asks of it.
     fn is_missed(self, window: Window, total: u64, now: Time) -> bool {
-        now >= self.end(window) && total.saturating_sub(window.total) < self.bytes
+        is_due(self.end(window), now) && total.saturating_sub(window.total) < self.bytes
     }
 }
 
@@ -230,7 +267,10 @@ impl Timeouts {
     /// other.
     #[must_use]
     pub const fn with_min_rate(mut self, bytes_per_second: u32, window: Time) -> Self {
-        let window = Millis::new(Some(window));
+        let window = match Millis::new(Some(window)) {
+            Millis(0) => Millis(1),
+            window => window,
+        };
         self.min_rate = Some(MinRate { bytes: (bytes_per_second as u64 * window.0 as u64).div_ceil(1000), window });
         self
     }

@@ -135,7 +135,6 @@ impl<F: Framing> Framed<F> {
         }
         let unread = rx.unread();
         if unread.len() < self.need {
-            self.begun |= !unread.is_empty();
             return if rx.eof().is_none() { Look::Wait } else { Look::Other(None) };
         }
         match self.framing.locate(unread, rx.eof()) {

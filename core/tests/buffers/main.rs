@@ -7,3 +7,4 @@ mod receive;
 mod receive_model;
 mod send;
 mod send_model;
+mod spare;

@@ -82,7 +82,9 @@ impl Model {
             Step::Take(part) => self.take(part, rx)?,
             Step::Lend(take, push, read) => {
                 let mut storage = rx.lend();
-                prop_assert!(!storage.is_empty());
+                let room = self.max.saturating_sub(self.unread.len() + self.scratch.len());
+                prop_assert!(!storage.is_empty() || room == 0);
+                prop_assert!(self.unread.is_empty() || storage.len() <= room);
                 self.take(take, rx)?;
                 self.apply(&Step::Push(push), rx)?;
                 let bytes = self.bytes(part_of(storage.len(), read));

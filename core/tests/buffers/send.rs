@@ -167,6 +167,22 @@ fn shrink() {
     assert_eq!(tx.pending(), b"again");
 }
 
+/// The queue of segments is given back, too.
+#[test]
+fn shrink_gives_all_back() {
+    static PAYLOAD: [u8; LARGE] = [7; LARGE];
+    let mut tx = SendBuf::new();
+    let info = allocation_counter::measure(|| {
+        for _ in 0..1000 {
+            tx.put("head");
+            tx.put(Bytes::from_static(&PAYLOAD));
+        }
+        tx.consume(tx.queued());
+        tx.shrink();
+    });
+    assert_eq!((info.bytes_current, tx.is_empty()), (0, true));
+}
+
 /// 100 MiB in units of various sizes, while `waiting` bytes are always pending: memory stays within a few times that.
 fn through(waiting: usize, unit: usize, total: usize) -> usize {
     let (mut tx, unit, mut most) = (SendBuf::new(), vec![7; unit], 0);
@@ -219,6 +235,27 @@ fn steady_traffic_allocates_nothing() {
         (0..5000).for_each(|_| round(&mut tx));
         let info = allocation_counter::measure(|| (0..5000).for_each(|_| round(&mut tx)));
         assert_eq!(info.count_total, 0, "{waiting} bytes wait");
+    }
+}
+
+/// Batches that do without the memory of a peak give it back: after 16 of them, and not before.
+#[test]
+fn a_peak_is_given_back() {
+    let mut tx = SendBuf::new();
+    let mut batch = |n: usize| {
+        tx.put(vec![7; n].as_slice());
+        tx.consume(n);
+        tx.capacity()
+    };
+    let peak = batch(1 << 20);
+    for round in 1..SendBuf::CALM_ROUNDS {
+        assert_eq!(batch(100), peak, "round {round}");
+    }
+    assert_eq!(batch(100), SendBuf::KEEP);
+    // A peak that comes again keeps its memory.
+    for _ in 0..5 {
+        batch(1 << 20);
+        (0..10).for_each(|_| assert!(batch(100) >= 1 << 20));
     }
 }
 

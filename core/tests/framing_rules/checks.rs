@@ -1,7 +1,7 @@
 //! What a header carries beside the length: a magic, a checksum, both, one's own.
 
 use crate::{
-    check,
+    Row, check,
     common::{CLEAN, OPEN},
     encoded,
 };
@@ -102,6 +102,21 @@ fn a_check_of_ones_own() {
         ],
     );
     assert_eq!(encoded(&framing, b"ab"), Ok(b"\x03\0\x02ab".to_vec()));
+}
+
+/// Of two checks both are made and written, whichever comes first.
+#[test]
+fn two_checks() {
+    let header = || u16_be().with_header(1, 1);
+    let magic = || Magic::new(3, &b"!"[..]);
+    let rows: [Row<'_>; 3] = [
+        (b"\x03\0\x02!ab", CLEAN, "[ab] close"),
+        (b"\x03\0\x02!ac", OPEN, "!Malformed(\"parity\") linger"),
+        (b"\x03\0\x02?ab", OPEN, "!Magic linger"),
+    ];
+    check(&header().with_check((Parity, magic())), &rows);
+    check(&header().with_check((magic(), Parity)), &rows);
+    assert_eq!(encoded(&header().with_check((Parity, magic())), b"ab"), Ok(b"\x03\0\x02!ab".to_vec()));
 }
 
 #[cfg(feature = "crc32")]
