@@ -2,6 +2,7 @@
 
 use crate::{ServerOptions, Shutdown};
 use bytewise::Time;
+use socket2::{Domain, Socket, Type};
 use std::{
     future::Future,
     io,
@@ -47,7 +48,7 @@ pub(crate) fn accept_each(
     mut on: impl FnMut(TcpStream),
 ) -> io::Result<()> {
     listener.set_nonblocking(false)?;
-    let knock = Waker::from(Arc::new(Knock(listener.local_addr()?)));
+    let knock = Waker::from(Arc::new(Knock::new(listener.local_addr()?)?));
     let mut waiting = pin!(shutdown.wait());
     while waiting.as_mut().poll(&mut Context::from_waker(&knock)).is_pending() {
         room();
@@ -69,19 +70,30 @@ pub(crate) fn accept_each(
     Ok(())
 }
 
-/// Wakes a thread that blocks in accepting, by a connection of its own.
-struct Knock(SocketAddr);
+/// Wakes a thread that blocks in accepting, by a connection of its own. The socket is made at once: when it is needed, there
+/// may be no descriptor left.
+struct Knock {
+    socket: Socket,
+    address: SocketAddr,
+}
 
-impl Wake for Knock {
-    fn wake(self: Arc<Self>) {
-        let mut address = self.0;
+impl Knock {
+    fn new(mut address: SocketAddr) -> io::Result<Self> {
         if address.ip().is_unspecified() {
             address.set_ip(match address.ip() {
                 IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
                 IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
             });
         }
-        // If it cannot be made, the queue is full: then accepting does not block.
-        drop(TcpStream::connect_timeout(&address, Time::from_secs(1)));
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, address })
+    }
+}
+
+impl Wake for Knock {
+    fn wake(self: Arc<Self>) {
+        // It goes on by itself. If it cannot be made, the queue is full: then accepting does not block.
+        let _ = self.socket.connect(&self.address.into());
     }
 }

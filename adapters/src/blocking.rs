@@ -120,7 +120,7 @@ impl<S: BlockingStream> Stream<S> {
         let wanted =
             [left, self.watch, turn].into_iter().flatten().min().map(|wanted| wanted.max(Time::from_millis(1)));
         let near = match (self.read_timeout, wanted) {
-            (Some(set), Some(wanted)) => (wanted / 2..=wanted + wanted / 8).contains(&set),
+            (Some(set), Some(wanted)) => (wanted / 2..=wanted.saturating_add(wanted / 8)).contains(&set),
             (None, None) => true,
             _ => false,
         };
@@ -178,7 +178,7 @@ impl<S: BlockingStream> Transport for Stream<S> {
 
     fn poll_deadline(&mut self, _: &mut Context<'_>, at: Time) -> Poll<()> {
         let over = self.now() >= at;
-        self.deadline = (!over).then_some(at);
+        self.deadline = Some(at).filter(|at| !over && *at != Time::MAX);
         if over { Poll::Ready(()) } else { Poll::Pending }
     }
 }

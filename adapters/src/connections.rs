@@ -3,6 +3,7 @@
 use slab::Slab;
 use std::{
     future::poll_fn,
+    mem,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU8, Ordering},
@@ -53,7 +54,7 @@ impl Connections {
     /// One connection more.
     pub(crate) fn enter(self: &Arc<Self>) -> Membership {
         self.state().live += 1;
-        Membership { connections: Arc::clone(self), key: None, told: Stage::Serving }
+        Membership { connections: Arc::clone(self), told: Stage::Serving, key: None, key_stage: Stage::Serving }
     }
 
     /// Tells all connections.
@@ -73,7 +74,9 @@ impl Connections {
             if state.live <= count {
                 return Poll::Ready(());
             }
-            state.server = Some(cx.waker().clone());
+            let old = state.server.replace(cx.waker().clone());
+            drop(state);
+            drop(old);
             Poll::Pending
         })
         .await;
@@ -84,34 +87,64 @@ impl Connections {
 #[derive(Debug)]
 pub(crate) struct Membership {
     connections: Arc<Connections>,
-    /// Its place among the members, which are fewer than descriptors can be.
-    key: Option<u32>,
     told: Stage,
+    /// Its waker among the members, which are fewer than descriptors can be, and the stage that this is good for.
+    key: Option<u32>,
+    key_stage: Stage,
 }
 
 impl Membership {
-    /// The stage, if it is another one than last time.
+    /// The stage, if it is another one than last time, or the last.
     #[inline]
     pub(crate) fn news(&mut self) -> Option<Stage> {
         let stage = self.connections.stage();
-        if stage == self.told {
+        if stage == self.told && stage != Stage::Over {
             return None;
         }
-        (self.told, self.key) = (stage, None);
+        self.told = stage;
         Some(stage)
     }
 
     /// Has the task woken when there is news; ready if there is.
     pub(crate) fn poll_news(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.register(cx) {
+            stage if stage == self.told => Poll::Pending,
+            _ => Poll::Ready(()),
+        }
+    }
+
+    /// Whether the server is over.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.connections.stage() == Stage::Over
+    }
+
+    /// Has the task woken when there is news; ready if the server is over.
+    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.register(cx) {
+            Stage::Over => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Whoever changes the stage that is returned finds the waker.
+    fn register(&mut self, cx: &Context<'_>) -> Stage {
         let mut state = self.connections.state();
-        if self.connections.stage() != self.told {
-            return Poll::Ready(());
-        }
-        match self.key.and_then(|key| state.members.get_mut(key as usize)) {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => self.key = u32::try_from(state.members.insert(cx.waker().clone())).ok(),
-        }
-        Poll::Pending
+        let stage = self.connections.stage();
+        let key = self.key.filter(|_| self.key_stage == stage);
+        let old = match key.and_then(|key| state.members.get_mut(key as usize)) {
+            Some(waker) if waker.will_wake(cx.waker()) => None,
+            Some(waker) => Some(mem::replace(waker, cx.waker().clone())),
+            None => {
+                self.key = u32::try_from(state.members.insert(cx.waker().clone())).ok();
+                None
+            }
+        };
+        self.key_stage = stage;
+        // Whatever a waker owns is dropped outside the lock.
+        drop(state);
+        drop(old);
+        stage
     }
 }
 
@@ -119,11 +152,12 @@ impl Drop for Membership {
     fn drop(&mut self) {
         let mut state = self.connections.state();
         state.live -= 1;
-        if let (Some(key), true) = (self.key, self.connections.stage() == self.told) {
-            state.members.remove(key as usize);
-        }
+        let key = self.key.filter(|_| self.connections.stage() == self.key_stage);
+        let own = key.and_then(|key| state.members.try_remove(key as usize));
         let server = state.server.take();
+        // Whatever a waker owns is dropped outside the lock.
         drop(state);
+        drop(own);
         if let Some(server) = server {
             server.wake();
         }

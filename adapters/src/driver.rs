@@ -2,7 +2,7 @@ use crate::{
     Error, Outbox, Transport,
     buffers::{Buffers, Pair},
     connections::{Membership, Stage},
-    link::{For, Linger, Link},
+    link::{For, Linger, Link, server_over},
 };
 use bytewise::{Machine, NextIo, RecvBuf, SendBuf, Timeouts};
 use std::{
@@ -43,12 +43,22 @@ struct Inner<Io, M> {
     machine: M,
     buffers: Buffers,
     link: Link<Io>,
+    closing: Closing,
+}
+
+/// How far a connection is closed, all that was queued being written.
+#[derive(Debug)]
+enum Closing {
+    Open,
+    /// Input is being discarded.
+    Lingering(Linger),
+    Closed,
 }
 
 impl<Io, M> Driver<Io, M> {
     /// Over an open transport, without bounds in time.
     pub fn new(io: Io, machine: M) -> Self {
-        Self(Box::new(Inner { machine, buffers: Buffers::new(), link: Link::new(io) }))
+        Self(Box::new(Inner { machine, buffers: Buffers::new(), link: Link::new(io), closing: Closing::Open }))
     }
 
     /// With those buffers: limits of your own, or bytes that are there already. They stay the connection's own.
@@ -92,19 +102,19 @@ impl<Io, M> Driver<Io, M> {
 
     /// Where to send without an event.
     pub fn outbox(&mut self) -> Outbox<'_, Io, M> {
-        let Inner { machine, buffers, link } = &mut *self.0;
+        let Inner { machine, buffers, link, .. } = &mut *self.0;
         Outbox { machine, tx: &mut buffers.pair().tx, link }
     }
 
     /// The same connection under another protocol, which begins with what is unread.
     pub fn switch<N>(self, machine: N) -> Driver<Io, N> {
-        let Inner { buffers, link, .. } = *self.0;
-        Driver(Box::new(Inner { machine, buffers, link }))
+        let Inner { buffers, link, closing, .. } = *self.0;
+        Driver(Box::new(Inner { machine, buffers, link, closing }))
     }
 
     /// Gives all parts back. A server no longer counts the connection among its own.
     pub fn into_parts(self) -> (Io, M, RecvBuf, SendBuf) {
-        let Inner { machine, buffers, link } = *self.0;
+        let Inner { machine, buffers, link, .. } = *self.0;
         let (rx, tx) = buffers.into_parts();
         (link.io, machine, rx, tx)
     }
@@ -114,7 +124,9 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     /// The next event, and where answers to it go. `None` is the end: closed by the peer, finished, or switched to
     /// another protocol; [`Machine::next_io`] of the [`machine`](Self::machine) tells which.
     ///
-    /// Writes what is queued before it waits for input. Once it returned `None` or an error it does so again.
+    /// Writes what is queued before it waits for input. At an end after which the machine says
+    /// [`NextIo::Linger`], it shuts down writing and lingers before it tells. Once it returned `None` or an error it does so
+    /// again.
     ///
     /// # Errors
     ///
@@ -126,7 +138,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
         if !poll_fn(|cx| inner.poll_ready(cx)).await? {
             return Ok(None);
         }
-        let Inner { machine, buffers, link } = inner;
+        let Inner { machine, buffers, link, .. } = inner;
         let Pair { rx, tx, .. } = buffers.pair();
         match machine.next_event(rx, tx) {
             Ok(Some(event)) => Ok(Some((event, Outbox { machine, tx, link }))),
@@ -146,22 +158,12 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     ///
     /// The transport failed before all was written, or took nothing for too long.
     pub async fn close(self) -> Result<(), Error<M::Error>> {
-        let (mut inner, mut closing) = (self.0, Closing::Writing);
+        let mut inner = self.0;
         if inner.is_open() {
             inner.machine.shut_down(&mut inner.buffers.pair().tx);
         }
-        Ok(poll_fn(move |cx| inner.poll_close(&mut closing, cx)).await?)
+        Ok(poll_fn(move |cx| inner.poll_close(cx)).await?)
     }
-}
-
-/// How far a connection is closed.
-enum Closing {
-    /// What is queued is being written.
-    Writing,
-    /// Writing is being shut down.
-    ShuttingDown,
-    /// Input is being discarded.
-    Lingering(Linger),
 }
 
 impl<Io: Transport, M: Machine> Inner<Io, M> {
@@ -174,6 +176,9 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, Error<M::Error>>> {
         loop {
+            if let Some(timed_out) = self.link.timed_out() {
+                return Poll::Ready(Err(Error::TimedOut(timed_out)));
+            }
             if let Some(stage) = self.link.news() {
                 self.on_news(stage)?;
             }
@@ -186,11 +191,16 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                 // Something may have waited for room.
                 Poll::Ready(true) => continue,
                 Poll::Ready(false) => {
-                    if polled.map_err(Error::Protocol)? {
+                    if matches!(polled, Ok(true)) {
                         return Poll::Ready(Ok(true));
                     }
                     if !self.is_open() {
-                        return Poll::Ready(Ok(false));
+                        // Here and not only in `close`: whoever leaves with `?` should not reset the connection.
+                        if self.machine.next_io() == NextIo::Linger && self.poll_end(cx).is_pending() {
+                            ready!(self.link.poll_news(cx));
+                            continue;
+                        }
+                        return Poll::Ready(polled.map_err(Error::Protocol));
                     }
                 }
                 Poll::Pending => {
@@ -212,24 +222,32 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
         }
     }
 
-    fn poll_close(&mut self, closing: &mut Closing, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if matches!(self.closing, Closing::Open) {
+            ready!(self.link.poll_room(&mut self.buffers.pair().tx, 0, cx))?;
+        }
+        if self.poll_end(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        self.link.poll_over(cx).map(Err)
+    }
+
+    /// Shuts down writing, and lingers unless the machine says that there is nothing to linger for.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            *closing = match closing {
-                Closing::Writing => {
-                    ready!(self.link.poll_room(&mut self.buffers.pair().tx, 0, cx))?;
-                    Closing::ShuttingDown
-                }
-                Closing::ShuttingDown => {
-                    ready!(self.link.poll_shut_down(cx))?;
-                    if self.machine.next_io() == NextIo::Close {
-                        return Poll::Ready(Ok(()));
+            self.closing = match &mut self.closing {
+                Closing::Open => {
+                    ready!(self.link.poll_shut_down(cx));
+                    match self.machine.next_io() {
+                        NextIo::Close => Closing::Closed,
+                        _ => Closing::Lingering(self.link.linger()),
                     }
-                    Closing::Lingering(self.link.linger())
                 }
                 Closing::Lingering(linger) => {
                     ready!(self.link.poll_linger(linger, &mut self.buffers, cx));
-                    return Poll::Ready(Ok(()));
+                    Closing::Closed
                 }
+                Closing::Closed => return Poll::Ready(()),
             };
         }
     }
@@ -255,7 +273,7 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                 self.machine.shut_down(&mut self.buffers.pair().tx);
                 Ok(())
             }
-            Stage::Over => Err(io::Error::new(io::ErrorKind::TimedOut, "the server has ended")),
+            Stage::Over => Err(server_over()),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::{
     io::{self, ErrorKind, IoSlice, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, LazyLock},
     task::{Context, Poll, ready},
     time::Instant,
 };
@@ -108,18 +108,20 @@ impl AsyncWrite for Socket {
     }
 }
 
+/// What times are counted from: one for all, since each connection would have to remember its own.
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
 /// A stream of futures-io, with a timer beside it.
 #[derive(Debug)]
 pub struct Stream<S = Socket> {
     stream: S,
-    origin: Instant,
     timer: Option<(Time, Timer)>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
     /// Over any stream. For a TCP socket, a [`Socket`] costs least.
-    pub fn new(stream: S) -> Self {
-        Self { stream, origin: Instant::now(), timer: None }
+    pub const fn new(stream: S) -> Self {
+        Self { stream, timer: None }
     }
 
     /// The stream.
@@ -163,13 +165,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport for Stream<S> {
 
     #[inline]
     fn now(&self) -> Time {
-        self.origin.elapsed()
+        ORIGIN.elapsed()
     }
 
     #[inline]
     fn poll_deadline(&mut self, cx: &mut Context<'_>, at: Time) -> Poll<()> {
         // What is beyond the clock is beyond the connection's life.
-        let Some(instant) = self.origin.checked_add(at) else { return Poll::Pending };
+        let Some(instant) = ORIGIN.checked_add(at) else { return Poll::Pending };
         let (armed, timer) = self.timer.get_or_insert_with(|| (at, Timer::at(instant)));
         if *armed != at {
             *armed = at;

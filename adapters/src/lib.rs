@@ -49,6 +49,7 @@
 // Without a runtime there is only what one's own needs: what the runtimes share is unused then.
 #![cfg_attr(not(any(feature = "blocking", feature = "_tasks")), allow(dead_code))]
 
+#[cfg(any(feature = "blocking", feature = "_tasks"))]
 mod accept;
 #[cfg(feature = "async-std")]
 pub mod async_std;
@@ -86,3 +87,9 @@ pub use shutdown::{Shutdown, Waiting};
 #[cfg(feature = "_tasks")]
 pub use topology::{Topology, bind_reuse_port};
 pub use transport::Transport;
+
+// The README's examples are tests too.
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../README.md")]
+#[derive(Debug)]
+pub struct Readme;

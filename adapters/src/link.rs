@@ -43,6 +43,8 @@ struct Deadlines {
     sent: u64,
     /// When the transport's timer fires: never after the deadline. It is not moved while the deadline only moves away.
     armed: Option<Time>,
+    /// What took too long, which is final.
+    expired: Option<TimedOut>,
 }
 
 /// What a wait is for.
@@ -61,11 +63,18 @@ impl<Io> Link<Io> {
 
     pub(crate) fn set_timeouts(&mut self, timeouts: impl Into<Arc<Timeouts>>) {
         let (received, sent) = self.deadlines.as_ref().map_or((0, 0), |deadlines| (deadlines.received, deadlines.sent));
-        self.deadlines = Some(Deadlines { watchdog: Watchdog::new(timeouts), received, sent, armed: None });
+        self.deadlines =
+            Some(Deadlines { watchdog: Watchdog::new(timeouts), received, sent, armed: None, expired: None });
     }
 
     pub(crate) fn set_membership(&mut self, membership: Membership) {
         self.membership = Some(membership);
+    }
+
+    /// What took too long, if something has.
+    #[inline]
+    pub(crate) fn timed_out(&self) -> Option<TimedOut> {
+        self.deadlines.as_ref()?.expired
     }
 
     /// What the server is about, if that is news.
@@ -115,14 +124,26 @@ impl<Io: Transport> Link<Io> {
         Poll::Ready(Ok(wrote))
     }
 
-    /// The same, and what the watchdog says of a wait for room.
+    /// The same for one who waits for room: what took too long, or that the server is over, is an error of I/O.
     pub(crate) fn poll_room(&mut self, tx: &mut SendBuf, left: usize, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.membership.as_ref().is_some_and(Membership::is_over) {
+            return Poll::Ready(Err(server_over()));
+        }
         if let Poll::Ready(wrote) = self.poll_write(tx, left, cx) {
             return Poll::Ready(wrote.map(drop));
         }
-        match self.poll_timed_out(For::Room, tx.queued(), cx) {
-            Poll::Ready(timed_out) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, timed_out))),
-            Poll::Pending => Poll::Pending,
+        if let Poll::Ready(over) = self.poll_over(cx) {
+            return Poll::Ready(Err(over));
+        }
+        let timed_out = ready!(self.poll_timed_out(For::Room, tx.queued(), cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, timed_out)))
+    }
+
+    /// Has the task woken when there is news of the server; ready with an error if it is over.
+    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        match &mut self.membership {
+            Some(membership) => membership.poll_over(cx).map(|()| server_over()),
+            None => Poll::Pending,
         }
     }
 
@@ -162,7 +183,7 @@ impl<Io: Transport> Link<Io> {
     /// Ready when something took too long; otherwise the task is woken in time to ask again.
     pub(crate) fn poll_timed_out(&mut self, wait: For, queued: usize, cx: &mut Context<'_>) -> Poll<TimedOut> {
         let Some(deadlines) = &mut self.deadlines else { return Poll::Pending };
-        let Deadlines { watchdog, received, sent, armed } = deadlines;
+        let Deadlines { watchdog, received, sent, armed, expired: last } = deadlines;
         let progress = Progress { received: *received, sent: *sent, queued };
         loop {
             let now = self.io.now();
@@ -177,9 +198,16 @@ impl<Io: Transport> Link<Io> {
                 }
             };
             if let Some(expired) = expired {
+                *last = Some(expired);
                 return Poll::Ready(expired);
             }
-            let Some(deadline) = deadline else { return Poll::Pending };
+            let Some(deadline) = deadline else {
+                if armed.take().is_some() {
+                    // Else a transport that blocks would go on to bound its reads by it.
+                    let _ = self.io.poll_deadline(cx, Time::MAX);
+                }
+                return Poll::Pending;
+            };
             let at = armed.filter(|armed| *armed <= deadline).unwrap_or(deadline);
             *armed = Some(at);
             ready!(self.io.poll_deadline(cx, at));
@@ -187,12 +215,9 @@ impl<Io: Transport> Link<Io> {
         }
     }
 
-    /// Shuts down writing, unless the peer is gone.
-    pub(crate) fn poll_shut_down(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match ready!(self.io.poll_shutdown(cx)) {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
-            result => Poll::Ready(result),
-        }
+    /// Shuts down writing. If that fails, the peer is gone.
+    pub(crate) fn poll_shut_down(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.io.poll_shutdown(cx).map(drop)
     }
 
     /// Begins to linger.
@@ -216,6 +241,11 @@ impl<Io: Transport> Link<Io> {
         }
         Poll::Ready(())
     }
+}
+
+/// What a connection is cut off with.
+pub(crate) fn server_over() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the server has ended")
 }
 
 /// Bounds of lingering.

@@ -106,8 +106,13 @@ where
     connections.set_stage(Stage::Draining);
     or(connections.at_most(0), runtime.sleep(options.drain)).await;
     connections.set_stage(Stage::Over);
+    // Those that are cut off still have to notice, and not every context goes on when this is done.
+    or(connections.at_most(0), runtime.sleep(CUT_OFF)).await;
     outcome
 }
+
+/// How long connections that are cut off may take to notice.
+const CUT_OFF: Time = Time::from_secs(1);
 
 pin_project! {
     /// A handler at work: its errors and panics go to the log.

@@ -1,6 +1,7 @@
 use slab::Slab;
 use std::{
     future::Future,
+    mem,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -48,7 +49,9 @@ impl Shutdown {
     /// Begins it, and wakes all who wait. Again is no difference.
     pub fn begin(&self) {
         self.0.begun.store(true, Ordering::Release);
-        let woken: Vec<_> = self.0.waiting().drain().collect();
+        let mut waiting = self.0.waiting();
+        let woken: Vec<_> = waiting.drain().collect();
+        drop(waiting);
         woken.into_iter().for_each(Waker::wake);
     }
 
@@ -81,10 +84,11 @@ impl Waiting {
     fn leave(&mut self) {
         if let Some(key) = self.key.take() {
             let mut waiting = self.shutdown.0.waiting();
-            // Once begun, all were taken out.
-            if !self.shutdown.has_begun() {
-                waiting.try_remove(key);
-            }
+            // Once begun, all are taken out.
+            let own = if self.shutdown.has_begun() { None } else { waiting.try_remove(key) };
+            // Whatever a waker owns is dropped outside the lock.
+            drop(waiting);
+            drop(own);
         }
     }
 }
@@ -102,10 +106,15 @@ impl Future for Waiting {
         if this.shutdown.has_begun() {
             return Poll::Ready(());
         }
-        match this.key.and_then(|key| waiting.get_mut(key)) {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => this.key = Some(waiting.insert(cx.waker().clone())),
-        }
+        let old = match this.key.and_then(|key| waiting.get_mut(key)) {
+            Some(waker) => Some(mem::replace(waker, cx.waker().clone())),
+            None => {
+                this.key = Some(waiting.insert(cx.waker().clone()));
+                None
+            }
+        };
+        drop(waiting);
+        drop(old);
         Poll::Pending
     }
 }

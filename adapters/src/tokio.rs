@@ -52,14 +52,17 @@ use std::{
     io::{self, IoSlice},
     net,
     pin::Pin,
+    sync::LazyLock,
     task::{Context, Poll, ready},
 };
+
+/// What times are counted from: one for all, since each connection would have to remember its own.
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// A stream of tokio's, with a timer beside it.
 #[derive(Debug)]
 pub struct Stream<S = TcpStream> {
     stream: S,
-    origin: Instant,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -68,8 +71,8 @@ pub type Conn<M> = Driver<Stream, M>;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
     /// Over any stream: a socket, a pipe, the end of a duplex.
-    pub fn new(stream: S) -> Self {
-        Self { stream, origin: Instant::now(), timer: None }
+    pub const fn new(stream: S) -> Self {
+        Self { stream, timer: None }
     }
 
     /// The stream.
@@ -117,13 +120,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport for Stream<S> {
 
     #[inline]
     fn now(&self) -> Time {
-        self.origin.elapsed()
+        ORIGIN.elapsed()
     }
 
     #[inline]
     fn poll_deadline(&mut self, cx: &mut Context<'_>, at: Time) -> Poll<()> {
         // What is beyond the clock is beyond the connection's life.
-        let Some(at) = self.origin.checked_add(at) else { return Poll::Pending };
+        let Some(at) = ORIGIN.checked_add(at) else { return Poll::Pending };
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
         if timer.deadline() != at {
             timer.as_mut().reset(at);

@@ -132,12 +132,15 @@ where
         })
     };
     thread::scope(|scope| {
-        let acceptor = scope.spawn(|| {
-            let outcome = hand_out(&listener, &options, &ended, senders);
+        // The listener goes with it: once it has ended, who comes is refused.
+        let (options, ended) = (&options, &ended);
+        let acceptor = scope.spawn(move || {
+            let outcome = hand_out(&listener, options, ended, senders);
+            drop(listener);
             ended.begin();
             outcome
         });
-        let outcome = on_threads(sources, &ended, context, wait);
+        let outcome = on_threads(sources, ended, context, wait);
         outcome.and(acceptor.join().unwrap_or_else(|_| Err(io::Error::other("the accepting thread panicked"))))
     })
 }

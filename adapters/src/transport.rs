@@ -86,6 +86,6 @@ pub trait Transport {
     /// Time since an origin of its choice.
     fn now(&self) -> Time;
 
-    /// Ready at that time; a later call replaces an earlier one.
+    /// Ready at that time; a later call replaces an earlier one, and [`Time::MAX`] is never.
     fn poll_deadline(&mut self, cx: &mut Context<'_>, at: Time) -> Poll<()>;
 }

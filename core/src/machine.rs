@@ -26,7 +26,7 @@ use crate::{RecvBuf, SendBuf};
 ///
 /// /// A whole blocking adapter, for any machine.
 /// fn drive<M: Machine>(
-///     mut io: impl Read + Write,
+///     io: &mut (impl Read + Write),
 ///     machine: &mut M,
 ///     mut on: impl for<'b> FnMut(M::Event<'b>, &mut M, &mut SendBuf),
 /// ) -> io::Result<()> {
@@ -60,21 +60,13 @@ use crate::{RecvBuf, SendBuf};
 /// #     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> { self.1.write(bytes) }
 /// #     fn flush(&mut self) -> io::Result<()> { Ok(()) }
 /// # }
-/// # let mut pipe = Pipe(b"one\r\ntwo\n", Vec::new());
-/// # let io = std::io::Read::by_ref(&mut pipe);
-/// # struct Both<'a>(&'a mut Pipe);
-/// # impl Read for Both<'_> { fn read(&mut self, to: &mut [u8]) -> io::Result<usize> { self.0.read(to) } }
-/// # impl Write for Both<'_> {
-/// #     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> { self.0.write(bytes) }
-/// #     fn flush(&mut self) -> io::Result<()> { Ok(()) }
-/// # }
-/// # let io = Both(&mut pipe);
-/// drive(io, &mut Framed::new(Lines::new(1000)), |line, lines, tx| {
+/// # let mut socket = Pipe(b"one\r\ntwo\n", Vec::new());
+/// drive(&mut socket, &mut Framed::new(Lines::new(1000)), |line, lines, tx| {
 ///     if let Frame::Data(line) = line {
 ///         lines.send(line, tx).expect("a line that came in can go out");
 ///     }
 /// })?;
-/// # assert_eq!(pipe.1, b"one\ntwo\n");
+/// # assert_eq!(socket.1, b"one\ntwo\n");
 /// # Ok::<(), io::Error>(())
 /// ```
 ///
