@@ -229,17 +229,19 @@ impl<Io: Transport> Link<Io> {
     /// Discards input to its end, within bounds of bytes and time, so that a reset does not destroy what was written
     /// last (RFC 9112, section 9.6).
     pub(crate) fn poll_linger(&mut self, linger: &mut Linger, buffers: &mut Buffers, cx: &mut Context<'_>) -> Poll<()> {
-        while buffers.received().eof().is_none() && linger.discarded < MAX_LINGER {
-            let over = self.io.poll_deadline(cx, linger.until).is_ready() || self.io.now() >= linger.until;
-            if over || ready!(self.poll_read(buffers, cx)).is_err() {
-                break;
-            }
+        loop {
             let rx = &mut buffers.pair().rx;
             let n = rx.unread().len();
             rx.take(n);
             linger.discarded += n;
+            if rx.eof().is_some() || linger.discarded >= MAX_LINGER {
+                return Poll::Ready(());
+            }
+            let over = self.io.poll_deadline(cx, linger.until).is_ready() || self.io.now() >= linger.until;
+            if over || ready!(self.poll_read(buffers, cx)).is_err() {
+                return Poll::Ready(());
+            }
         }
-        Poll::Ready(())
     }
 }
 
