@@ -223,6 +223,24 @@ impl SendBuf {
         }
     }
 
+    /// Appends the first `len` bytes of a prefix and what it announces.
+    ///
+    /// All eight are stored, in one go, and those that are not meant are overwritten.
+    #[inline]
+    pub(crate) fn put_prefixed(&mut self, prefix: [u8; 8], len: usize, payload: Payload<'_>) {
+        let size = payload.len();
+        if size >= Self::UNCOPIED_FROM && payload.is_owned() {
+            return self.put_large(&prefix[..len], payload);
+        }
+        if self.bytes.len() - self.end < prefix.len() + size {
+            self.grow(prefix.len() + size);
+        }
+        let space = &mut self.bytes[self.end..];
+        space[..prefix.len()].copy_from_slice(&prefix);
+        space[len..len + size].copy_from_slice(payload.as_bytes());
+        self.end += len + size;
+    }
+
     fn put_large(&mut self, header: &[u8], payload: Payload<'_>) {
         self.put_parts([header, if payload.is_owned() { &[] } else { payload.as_bytes() }]);
         if let Some(bytes) = payload.owned() {

@@ -69,10 +69,10 @@ impl Framing for DatagramPrefix {
             return Err(Misuse::TooLong);
         }
         match (u8::try_from(len), u16::try_from(len)) {
-            (Ok(n @ ..254), _) => tx.put_unit(&[n], frame),
+            (Ok(n @ ..254), _) => tx.put_prefixed([n, 0, 0, 0, 0, 0, 0, 0], 1, frame),
             (_, Ok(n)) => {
                 let [low, high] = n.to_le_bytes();
-                tx.put_unit(&[254, low, high], frame);
+                tx.put_prefixed([254, low, high, 0, 0, 0, 0, 0], 3, frame);
             }
             _ => {
                 let mut prefix = [255; MAX_PREFIX];
