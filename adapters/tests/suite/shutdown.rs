@@ -18,6 +18,7 @@ on_every_runtime!(
     graceful,
     deadline,
     deadline_for_a_handler_that_waits_for_room,
+    deadline_for_a_handler_that_waits_for_something_else,
     twice_and_before_it_starts,
     many_idle_connections,
 );
@@ -82,6 +83,22 @@ fn deadline_for_a_handler_that_waits_for_room(runtime: Runtime) {
     };
     assert!(after < MANY * PIECE / 2, "it went on for {after} bytes");
     assert!(end.as_ref().map_or_else(|error| error.kind() == ErrorKind::ConnectionReset, |_| true), "{end:?}");
+}
+
+/// The same for one that waits for something that never comes. A thread cannot be cut off in that.
+fn deadline_for_a_handler_that_waits_for_something_else(runtime: Runtime) {
+    if runtime.blocks() {
+        return;
+    }
+    let (_open, gate) = async_channel::unbounded();
+    let server = Server::with(runtime, patient(Time::from_millis(200)), Kind::WaitsFor(gate));
+    let mut peer = Peer::connect(server.address);
+    peer.send(b"one");
+    assert_eq!(peer.receive(), b"wait");
+    server.shutdown.begin();
+    server.ended().unwrap();
+    peer.socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    peer.assert_cut_off();
 }
 
 fn twice_and_before_it_starts(runtime: Runtime) {

@@ -148,6 +148,10 @@ impl Companions {
         let from = process::usage()?;
         self.stage.store(MEASURED, Ordering::Relaxed);
         thread::sleep(self.traffic.seconds);
+        let patience = Instant::now() + self.traffic.patience;
+        while Instant::now() < patience && !(0..clients).any(|number| lock(&self.tallies, number).has_any()) {
+            thread::sleep(self.traffic.seconds);
+        }
         let to = process::usage()?;
         self.stage.store(DRAINING, Ordering::Relaxed);
         let done = self.wait(|state| state.done);

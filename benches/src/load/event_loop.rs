@@ -91,7 +91,7 @@ pub fn run<D: Dialect>(traffic: &Traffic, address: SocketAddr, signals: &mut imp
                 measured.start = now;
                 signals.begun();
             }
-            Phase::Measured if now >= measured.start + traffic.seconds => {
+            Phase::Measured if is_enough(now, measured.start, traffic, &shared.tally) => {
                 shared.phase = Phase::After;
                 shared.tally.measuring = false;
                 measured.end = now;
@@ -119,6 +119,12 @@ pub fn run<D: Dialect>(traffic: &Traffic, address: SocketAddr, signals: &mut imp
             return Ok(shared.tally.outcome(end.saturating_sub(measured.start)));
         }
     }
+}
+
+/// Whether it was measured long enough.
+fn is_enough(now: Duration, start: Duration, traffic: &Traffic, tally: &Tally) -> bool {
+    let end = start + traffic.seconds;
+    now >= end && (tally.has_any() || now >= end + traffic.patience)
 }
 
 impl Shared {
