@@ -2,11 +2,11 @@
 
 use crate::{ServerOptions, Shutdown};
 use bytewise::Time;
-use socket2::{Domain, Socket, Type};
+use mio::{Events, Interest, Poll, Token};
 use std::{
     future::Future,
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream},
+    net::{TcpListener, TcpStream},
     pin::pin,
     sync::Arc,
     task::{Context, Wake, Waker},
@@ -39,22 +39,29 @@ impl Failure {
 }
 
 /// Accepts on the calling thread, which blocks, until `shutdown` has begun. `room` is called before each connection, and
-/// may block.
+/// may block until then. Streams do not block.
 pub(crate) fn accept_each(
-    listener: &TcpListener,
+    listener: TcpListener,
     options: &ServerOptions,
     shutdown: &Shutdown,
     mut room: impl FnMut(),
     mut on: impl FnMut(TcpStream),
 ) -> io::Result<()> {
-    listener.set_nonblocking(false)?;
-    let knock = Waker::from(Arc::new(Knock::new(listener.local_addr()?)?));
+    listener.set_nonblocking(true)?;
+    let mut listener = mio::net::TcpListener::from_std(listener);
+    let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(8));
+    poll.registry().register(&mut listener, Token(0), Interest::READABLE)?;
+    let bell = Waker::from(Arc::new(Bell(mio::Waker::new(poll.registry(), Token(1))?)));
     let mut waiting = pin!(shutdown.wait());
-    while waiting.as_mut().poll(&mut Context::from_waker(&knock)).is_pending() {
+    while waiting.as_mut().poll(&mut Context::from_waker(&bell)).is_pending() {
         room();
         match listener.accept() {
             Ok(_) if shutdown.has_begun() => break,
-            Ok((stream, _)) => on(stream),
+            Ok((stream, _)) => on(stream.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => match poll.poll(&mut events, None) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            },
             Err(error) => {
                 let failure = Failure::of(&error);
                 if failure == Failure::Fatal {
@@ -70,30 +77,12 @@ pub(crate) fn accept_each(
     Ok(())
 }
 
-/// Wakes a thread that blocks in accepting, by a connection of its own. The socket is made at once: when it is needed, there
-/// may be no descriptor left.
-struct Knock {
-    socket: Socket,
-    address: SocketAddr,
-}
+/// Wakes the thread that accepts. It is made at once: when it is needed, there may be no descriptor left.
+struct Bell(mio::Waker);
 
-impl Knock {
-    fn new(mut address: SocketAddr) -> io::Result<Self> {
-        if address.ip().is_unspecified() {
-            address.set_ip(match address.ip() {
-                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-            });
-        }
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-        socket.set_nonblocking(true)?;
-        Ok(Self { socket, address })
-    }
-}
-
-impl Wake for Knock {
+impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        // It goes on by itself. If it cannot be made, the queue is full: then accepting does not block.
-        let _ = self.socket.connect(&self.address.into());
+        // It fails only if the thread is gone.
+        let _ = self.0.wake();
     }
 }

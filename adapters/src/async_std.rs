@@ -41,8 +41,9 @@ use crate::{
     topology,
 };
 use ::async_std::net::{TcpListener, ToSocketAddrs};
-use async_global_executor::{GlobalExecutorConfig, block_on, init_with_config, spawn_local};
-use async_io::{Async, Timer};
+use async_executor::Executor;
+use async_global_executor::{GlobalExecutorConfig, init_with_config};
+use async_io::{Async, Timer, block_on};
 use bytewise::{Machine, Time};
 use std::{future::Future, io, net, sync::Arc};
 
@@ -50,27 +51,28 @@ use std::{future::Future, io, net, sync::Arc};
 pub type Conn<M> = Driver<Stream, M>;
 
 /// Where the tasks go.
-#[derive(Clone, Copy)]
 enum AsyncStd {
     /// To async-std's threads.
     Global,
-    /// To the thread that they come from.
-    Local,
+    /// To an executor of its own, whose tasks end with it.
+    Own(Arc<Executor<'static>>),
 }
 
 impl Runtime for AsyncStd {
     type Io = Stream;
 
     fn block_on<T>(threads: Threads, work: impl AsyncFnOnce(&Self) -> io::Result<T>) -> io::Result<T> {
-        let context = match threads {
-            Threads::One => Self::Local,
+        match threads {
+            Threads::One => {
+                let executor = Arc::new(Executor::new());
+                block_on(executor.run(work(&Self::Own(Arc::clone(&executor)))))
+            }
             Threads::Many(count) => {
                 let count = count.get();
                 init_with_config(GlobalExecutorConfig::default().with_min_threads(count).with_max_threads(count));
-                Self::Global
+                block_on(work(&Self::Global))
             }
-        };
-        block_on(work(&context))
+        }
     }
 
     fn listen(&self, listener: net::TcpListener) -> io::Result<impl Accept<Io = Stream>> {
@@ -84,7 +86,7 @@ impl Runtime for AsyncStd {
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         match self {
             Self::Global => drop(::async_std::task::spawn(task)),
-            Self::Local => spawn_local(task).detach(),
+            Self::Own(executor) => executor.spawn(task).detach(),
         }
     }
 
@@ -124,7 +126,7 @@ where
 /// [`serve`] on async-std's executors, in that topology, on the calling thread and others. `shutdown` is polled on the
 /// calling thread.
 ///
-/// A context of one thread is the thread's own executor. The threads of [`Topology::Shared`] are those of the process: who
+/// A context of one thread has an executor of its own. The threads of [`Topology::Shared`] are those of the process: who
 /// first asks for them, or spawns anything, decides how many there are. The reactor is one for the process too.
 ///
 /// # Errors

@@ -360,8 +360,8 @@ where
     let room = || {
         block_for(None, or(connections.at_most(most), shutdown.wait()));
     };
-    let outcome = accept_each(&listener, &options, &shutdown, room, |stream| {
-        if let Err(error) = stream.set_nodelay(true) {
+    let outcome = accept_each(listener, &options, &shutdown, room, |stream| {
+        if let Err(error) = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true)) {
             return options.log(error.into());
         }
         let stream = Stream { watch: Some(WATCH), ..Stream::new(stream) };
@@ -373,8 +373,7 @@ where
             options.log(error.into());
         }
     });
-    // Who comes from now on is refused.
-    drop(listener);
+    // The listener is gone: who comes from now on is refused.
     connections.set_stage(Stage::Draining);
     block_for(Some(options.drain), connections.at_most(0));
     connections.set_stage(Stage::Over);

@@ -135,8 +135,7 @@ where
         // The listener goes with it: once it has ended, who comes is refused.
         let (options, ended) = (&options, &ended);
         let acceptor = scope.spawn(move || {
-            let outcome = hand_out(&listener, options, ended, senders);
-            drop(listener);
+            let outcome = hand_out(listener, options, ended, senders);
             ended.begin();
             outcome
         });
@@ -177,7 +176,7 @@ const HANDED_OUT: usize = 64;
 
 /// Accepts, and hands out in turn.
 fn hand_out(
-    listener: &TcpListener,
+    listener: TcpListener,
     options: &ServerOptions,
     ended: &Shutdown,
     contexts: Vec<Sender<TcpStream>>,
