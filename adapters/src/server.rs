@@ -31,7 +31,7 @@ impl ServerOptions {
         self
     }
 
-    /// How long connections may take to end after [`Machine::shut_down`], 30 s unless set; then they are cut off.
+    /// How long connections may take to end after [`Machine::shut_down`](bytewise::Machine::shut_down), 30 s unless set; then they are cut off.
     #[must_use]
     pub const fn with_drain(mut self, at_most: Time) -> Self {
         self.drain = at_most;
