@@ -32,7 +32,7 @@ impl Failure {
         use io::ErrorKind as Kind;
         match error.kind() {
             Kind::ConnectionAborted | Kind::ConnectionReset | Kind::ConnectionRefused | Kind::Interrupted => Self::Next,
-            Kind::InvalidInput | Kind::Unsupported => Self::Fatal,
+            Kind::InvalidInput => Self::Fatal,
             _ => Self::Pause,
         }
     }

@@ -42,8 +42,8 @@ use crate::{
 };
 use ::async_std::net::{TcpListener, ToSocketAddrs};
 use async_executor::Executor;
-use async_global_executor::{GlobalExecutorConfig, init_with_config};
-use async_io::{Async, Timer, block_on};
+use async_global_executor::{GlobalExecutorConfig, block_on, init_with_config};
+use async_io::{Async, Timer};
 use bytewise::{Machine, Time};
 use std::{future::Future, io, net, sync::Arc};
 
@@ -98,7 +98,8 @@ impl Runtime for AsyncStd {
 /// Accepts until `shutdown` is ready, then drains. A task per connection, spawned on async-std's threads.
 ///
 /// Each connection has a machine out of `machine`. The handler owns it; what it fails with goes to the log of the options.
-/// `TCP_NODELAY` is set. Accepting survives a lack of descriptors.
+/// `TCP_NODELAY` is set. Accepting survives a lack of descriptors. If this future is dropped before it is ready, connections go
+/// on, and are not told of an end.
 ///
 /// # Errors
 ///

@@ -393,7 +393,9 @@ pub fn connect<M: Machine>(
     machine: M,
 ) -> io::Result<Driver<Stream, M>> {
     let addresses = (host, port).to_socket_addrs()?;
-    let connect = async |address| TcpStream::connect_timeout(&address, options.connect_timeout);
+    // Zero is refused, where the other runtimes time out.
+    let within = options.connect_timeout.max(Time::from_millis(1));
+    let connect = async |address| TcpStream::connect_timeout(&address, within);
     let stream = block(first_that_answers(addresses, connect))?;
     stream.set_nodelay(true)?;
     Ok(Driver::new(Stream::new(stream), machine).with_timeouts(options.timeouts.clone()))

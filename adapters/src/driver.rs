@@ -156,7 +156,8 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     ///
     /// # Errors
     ///
-    /// The transport failed before all was written, or took nothing for too long.
+    /// The transport failed before all was written, or took nothing for too long; or bytes that the caller was to write
+    /// itself are missing ([`io::ErrorKind::InvalidInput`]).
     pub async fn close(self) -> Result<(), Error<M::Error>> {
         let mut inner = self.0;
         if inner.is_open() {
@@ -224,7 +225,12 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if matches!(self.closing, Closing::Open) {
-            ready!(self.link.poll_room(&mut self.buffers.pair().tx, 0, cx))?;
+            let tx = &mut self.buffers.pair().tx;
+            ready!(self.link.poll_room(tx, 0, cx))?;
+            if !tx.is_empty() {
+                let missing = "bytes that the caller was to write itself are missing";
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, missing)));
+            }
         }
         if self.poll_end(cx).is_ready() {
             return Poll::Ready(Ok(()));

@@ -25,7 +25,10 @@ pub struct Outbox<'a, Io, M> {
 }
 
 impl<Io: Transport, M> Outbox<'_, Io, M> {
-    /// Writes until nothing is queued, or only what the caller writes itself ([`SendBuf::external`]).
+    /// Writes until nothing is queued, or only what the caller writes itself ([`SendBuf::external`]) and what is behind it.
+    ///
+    /// Nothing is read meanwhile, since the event is still lent: two peers that both only write wait for each other until
+    /// the bound on stalled writes.
     ///
     /// # Errors
     ///
@@ -34,7 +37,8 @@ impl<Io: Transport, M> Outbox<'_, Io, M> {
         self.ready(0).await
     }
 
-    /// Writes until at most `high_water` bytes are queued; does nothing if there are no more.
+    /// Writes until at most `high_water` bytes are queued, or as [`flush`](Self::flush) no more can be; does nothing if there
+    /// are no more.
     ///
     /// For a handler whose answers are long: without it they are all held in memory at once.
     ///

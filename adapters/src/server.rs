@@ -24,7 +24,9 @@ impl ServerOptions {
         self
     }
 
-    /// Connections at once, 10,000 unless set. Above it none is accepted: who comes waits in the listener's queue.
+    /// Connections at once, 10,000 unless set; at least one. Above it none is accepted: who comes waits in the listener's
+    /// queue. Many contexts share it evenly, rounded up; what `Topology::HandedOut` accepts above it, up to 64 for each
+    /// context, waits unserved.
     #[must_use]
     pub const fn with_max_connections(mut self, count: usize) -> Self {
         self.max_connections = count;

@@ -102,7 +102,8 @@ impl Runtime for Smol {
 /// Accepts until `shutdown` is ready, then drains. A task per connection, spawned on smol's global executor.
 ///
 /// Each connection has a machine out of `machine`. The handler owns it; what it fails with goes to the log of the options.
-/// `TCP_NODELAY` is set. Accepting survives a lack of descriptors.
+/// `TCP_NODELAY` is set. Accepting survives a lack of descriptors. If this future is dropped before it is ready, connections go
+/// on, and are not told of an end.
 ///
 /// # Errors
 ///

@@ -135,9 +135,8 @@ where
         // The listener goes with it: once it has ended, who comes is refused.
         let (options, ended) = (&options, &ended);
         let acceptor = scope.spawn(move || {
-            let outcome = hand_out(listener, options, ended, senders);
-            ended.begin();
-            outcome
+            let _end_all = EndAll(ended);
+            hand_out(listener, options, ended, senders)
         });
         let outcome = on_threads(sources, ended, context, wait);
         outcome.and(acceptor.join().unwrap_or_else(|_| Err(io::Error::other("the accepting thread panicked"))))
@@ -156,9 +155,8 @@ fn on_threads<S: Send>(
     thread::scope(|scope| {
         let run = |source| {
             move || {
-                let outcome = context(source, ended.wait());
-                ended.begin();
-                outcome
+                let _end_all = EndAll(ended);
+                context(source, ended.wait())
             }
         };
         let threads: Vec<_> = sources.into_iter().map(|source| scope.spawn(run(source))).collect();
@@ -169,6 +167,15 @@ fn on_threads<S: Send>(
         }
         outcome
     })
+}
+
+/// Ends all contexts with one of them, even if that panics.
+struct EndAll<'s>(&'s Shutdown);
+
+impl Drop for EndAll<'_> {
+    fn drop(&mut self) {
+        self.0.begin();
+    }
 }
 
 /// Connections on their way from the thread that accepts to each context, at most.

@@ -361,3 +361,15 @@ fn external_bytes_keep_their_place() {
     assert!(waits(conn.next()));
     assert_eq!(conn.io().written, b"before  after");
 }
+
+/// What the caller was to write is not quietly left out, with what comes behind it.
+#[test]
+fn closing_without_the_external_bytes_is_an_error() {
+    let mut conn = conn(Script::new([]));
+    let out = conn.outbox();
+    out.tx.put("before");
+    out.tx.put_external(10);
+    out.tx.put("after");
+    let Err(Error::Io(error)) = now(conn.close()) else { panic!("it closes as if nothing were missing") };
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
