@@ -52,6 +52,7 @@
 //!
 //! * `std` (default): vectored writes through [`bytes::Buf::chunks_vectored`], SIMD search chosen at run time. Without
 //!   it the crate is `no_std` with `alloc`.
+//! * `http1` (default): HTTP/1.0 and 1.1, both sides.
 //! * `crc32`: `framing::Crc32`, a checksum in the header of each frame.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -62,6 +63,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod framing;
+#[cfg(feature = "http1")]
+pub mod http1;
 mod machine;
 mod payload;
 mod recv_buf;

@@ -105,6 +105,14 @@ pub trait Machine {
     /// Go on with rounds until [`next_io`](Self::next_io) is neither [`NextIo::Read`] nor [`NextIo::Paused`].
     fn shut_down(&mut self, tx: &mut SendBuf);
 
+    /// What the peer was given time for did not come, as a [`Watchdog`](crate::Watchdog) found: puts into `tx` what tells the
+    /// peer, if the protocol has anything to say. The connection ends then: write `tx` if that goes at once, and close.
+    ///
+    /// HTTP answers `408` to a request that has begun and does not end. By default nothing is said.
+    fn time_out(&mut self, tx: &mut SendBuf) {
+        let _ = tx;
+    }
+
     /// What the transport is to do once there are no events and `tx` is written.
     ///
     /// After an error it is [`NextIo::Linger`] or [`NextIo::Close`].

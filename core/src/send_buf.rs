@@ -266,6 +266,19 @@ impl SendBuf {
         self.end += size;
     }
 
+    /// Bytes of the contiguous tail that are not written.
+    #[inline]
+    pub(crate) const fn inline_len(&self) -> usize {
+        self.end - self.sent
+    }
+
+    /// Takes back what was appended to the contiguous tail since [`inline_len`](Self::inline_len) was that; nothing else was
+    /// queued meanwhile.
+    pub(crate) fn truncate_inline(&mut self, len: usize) {
+        debug_assert!(self.sealed <= len && len <= self.inline_len(), "takes back what others stand behind");
+        self.end = self.sent + len;
+    }
+
     /// Closes the open tail, so that something else can be queued behind it.
     fn seal(&mut self) {
         let open = self.end - self.sent - self.sealed;

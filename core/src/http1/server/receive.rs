@@ -1,0 +1,311 @@
+//! What a server receives: the cycle of a request.
+
+use super::{Responding, Server, put_refusal};
+use crate::{
+    RecvBuf, SendBuf,
+    http1::{
+        BodyLength, Error, RequestHead, Version,
+        body::{Available, Body},
+        control::{Meta, Side},
+        encode::put_status_line,
+        head::RequestLine,
+        lines::{HeadLines, Progress},
+        whole,
+    },
+};
+
+/// Bodies of requests, unless [`Config::with_max_body`](crate::http1::Config::with_max_body) says otherwise.
+const MAX_BODY: u64 = 16 << 20;
+
+/// Where in the input it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Receiving {
+    /// Before a head. One empty line before it is tolerated (RFC 9112, section 2.2).
+    Head {
+        after_blank: bool,
+    },
+    /// In a head that did not come whole, or in which something is wrong.
+    HeadLines {
+        lines: HeadLines<RequestLine>,
+        after_blank: bool,
+    },
+    /// A head is there, and its parts are known.
+    HeadFound {
+        len: u32,
+        line: RequestLine,
+        meta: Meta,
+    },
+    /// After a head without a body.
+    NoBody,
+    /// After a head with one, whose limit may still be changed.
+    BeforeBody(BodyLength),
+    Body(Body),
+    /// The rest of the body is dropped, at most so many bytes.
+    Discarding {
+        body: Body,
+        budget: u64,
+    },
+    /// There is more of the body than is worth reading: closes after the response.
+    Abandoned,
+    /// The request is complete; the next one waits in `rx`.
+    Complete,
+    /// What is unread belongs to another protocol.
+    Switched,
+    /// After the last response.
+    Lingering,
+    Closed,
+    Failed(Error),
+}
+
+/// What the response has to know of the request under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Request {
+    pub(super) version: Version,
+    pub(super) method: Method,
+    pub(super) persistent: bool,
+    pub(super) upgrade: bool,
+    /// The client may be waiting for a `100` (RFC 9110, section 10.1.1).
+    pub(super) awaits_continue: bool,
+    pub(super) max_body: u64,
+}
+
+impl Request {
+    pub(super) const NONE: Self = Self {
+        version: Version::Http11,
+        method: Method::Other,
+        persistent: true,
+        upgrade: false,
+        awaits_continue: false,
+        max_body: 0,
+    };
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    Head,
+    Connect,
+    Other,
+}
+
+/// What can be lent out; lengths at the front of `rx`.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    Nothing,
+    Head,
+    Data(usize),
+    End(usize),
+}
+
+impl Server {
+    #[inline]
+    pub(super) fn step(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<Step, Error> {
+        let settings = self.config.settings();
+        match &mut self.receiving {
+            Receiving::HeadFound { .. } => Ok(Step::Head),
+            Receiving::NoBody => Ok(Step::End(0)),
+            Receiving::Body(body) => match body.advance(rx, self.request.max_body, Side::Request, settings) {
+                Ok(Available::Nothing) => Ok(Step::Nothing),
+                Ok(Available::Data(len)) => Ok(Step::Data(len)),
+                Ok(Available::End(len)) => Ok(Step::End(len)),
+                Err(error) => Err(self.fail(error, tx)),
+            },
+            Receiving::Head { .. } => {
+                // Most heads come whole: one that parses needs no search.
+                let unread = rx.unread();
+                let window = &unread[..unread.len().min(settings.max_head)];
+                if let Some((len, line, meta)) = whole::request(window, settings) {
+                    self.receiving = Receiving::HeadFound { len: len as u32, line, meta };
+                    return Ok(Step::Head);
+                }
+                self.step_aside(rx, tx)
+            }
+            _ => self.step_aside(rx, tx),
+        }
+    }
+
+    /// The states that are left soon, or for good.
+    #[inline(never)]
+    fn step_aside(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<Step, Error> {
+        match self.try_step_aside(rx, tx) {
+            Ok(Some(step)) => Ok(step),
+            Ok(None) => self.step(rx, tx),
+            Err(error) => Err(self.fail(error, tx)),
+        }
+    }
+
+    /// `None` if another state is to go on.
+    fn try_step_aside(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<Option<Step>, Error> {
+        let settings = self.config.settings();
+        match &mut self.receiving {
+            Receiving::Head { after_blank } => {
+                if rx.unread().is_empty() {
+                    if rx.eof().is_some() {
+                        self.receiving = Receiving::Closed;
+                    }
+                    return Ok(Some(Step::Nothing));
+                }
+                self.receiving = Receiving::HeadLines { lines: HeadLines::new(), after_blank: *after_blank };
+                self.try_step_aside(rx, tx)
+            }
+            Receiving::HeadLines { lines, after_blank } => {
+                let most = settings.max_head.min(rx.bound());
+                let window = rx.parts().0;
+                let len = window.len().min(most);
+                match lines.advance(&mut window[..len], settings)? {
+                    Progress::Found(len, line, meta) => {
+                        self.receiving = Receiving::HeadFound { len: len as u32, line, meta };
+                        Ok(Some(Step::Head))
+                    }
+                    Progress::Blank(_) if *after_blank => Err(Error::StartLine),
+                    Progress::Blank(len) => {
+                        rx.take(len);
+                        self.receiving = Receiving::Head { after_blank: true };
+                        Ok(None)
+                    }
+                    Progress::Partial if len >= most => Err(Error::HeadTooLong),
+                    Progress::Partial if rx.eof().is_some() => {
+                        Err(Error::UnexpectedEof { seen: rx.unread().len() as u64, expected: None })
+                    }
+                    Progress::Partial => Ok(Some(Step::Nothing)),
+                }
+            }
+            Receiving::BeforeBody(length) => {
+                let length = *length;
+                if matches!(length, BodyLength::Length(n) if n > self.request.max_body) {
+                    return Err(Error::BodyTooLong);
+                }
+                self.receiving = Receiving::Body(Body::new(length));
+                if self.request.awaits_continue && matches!(self.responding, Responding::Due) {
+                    // Whatever has come of the body already, so that the answer does not depend on the cut.
+                    self.request.awaits_continue = false;
+                    put_status_line(100, tx);
+                    tx.put_parts([b"\r\n"]);
+                }
+                Ok(None)
+            }
+            Receiving::Discarding { body, budget } => {
+                loop {
+                    match body.advance(rx, self.request.max_body, Side::Request, settings)? {
+                        Available::Nothing => return Ok(Some(Step::Nothing)),
+                        Available::Data(len) if len as u64 > *budget => break,
+                        Available::Data(len) => {
+                            *budget -= len as u64;
+                            body.took(len);
+                            rx.take(len);
+                        }
+                        Available::End(len) => {
+                            rx.take(len);
+                            self.complete();
+                            return Ok(None);
+                        }
+                    }
+                }
+                self.abandon();
+                Ok(Some(Step::Nothing))
+            }
+            Receiving::Failed(error) => Err(*error),
+            _ => Ok(Some(Step::Nothing)),
+        }
+    }
+
+    /// Lends the head that was found, and begins the cycle of its request.
+    #[inline]
+    pub(super) fn take_head<'b>(&mut self, rx: &'b mut RecvBuf) -> Option<RequestHead<'b>> {
+        let Receiving::HeadFound { len, line, meta } = self.receiving else { return None };
+        let head = RequestHead::new(rx.take(len as usize), line, meta);
+        self.requests = self.requests.wrapping_add(1);
+        self.responding = Responding::Due;
+        let method = match head.method_bytes() {
+            b"HEAD" => Method::Head,
+            b"CONNECT" => Method::Connect,
+            _ => Method::Other,
+        };
+        self.request = Request {
+            version: meta.version,
+            method,
+            persistent: meta.persistent && method != Method::Connect,
+            upgrade: meta.upgrade,
+            awaits_continue: meta.expects_continue,
+            max_body: self.config.settings().max_body.unwrap_or(MAX_BODY),
+        };
+        self.receiving = if meta.is_without_body() { Receiving::NoBody } else { Receiving::BeforeBody(meta.body()) };
+        Some(head)
+    }
+
+    /// `len` bytes of the body are lent.
+    #[inline]
+    pub(super) const fn took(&mut self, len: usize) {
+        if let Receiving::Body(body) = &mut self.receiving {
+            body.took(len);
+        }
+    }
+
+    pub(super) fn discard(&mut self) {
+        let body = match self.receiving {
+            // A client that was not asked for the body may never send it.
+            Receiving::BeforeBody(_) if self.request.awaits_continue => None,
+            Receiving::BeforeBody(length) => Some(Body::new(length)),
+            Receiving::Body(body) => Some(body),
+            _ => return,
+        };
+        let budget = self.config.settings().drain;
+        match body {
+            Some(body) if body.rest().is_none_or(|rest| rest <= budget) => {
+                self.receiving = Receiving::Discarding { body, budget };
+            }
+            _ => self.abandon(),
+        }
+    }
+
+    /// The request is complete.
+    #[inline]
+    pub(super) fn complete(&mut self) {
+        self.receiving = Receiving::Complete;
+        if matches!(self.responding, Responding::Done) {
+            self.next_cycle();
+        }
+    }
+
+    #[inline]
+    pub(super) fn next_cycle(&mut self) {
+        self.responding = Responding::Idle;
+        self.receiving = if self.request.persistent && !self.shutting_down {
+            Receiving::Head { after_blank: false }
+        } else {
+            Receiving::Lingering
+        };
+    }
+
+    /// Whether the connection can go on after an early response (RFC 9112, section 9.3; RFC 9110, section 10.1.1).
+    #[inline]
+    pub(super) fn is_rest_worth_reading(&self) -> bool {
+        let rest = match &self.receiving {
+            Receiving::BeforeBody(_) if self.request.awaits_continue => None,
+            Receiving::BeforeBody(BodyLength::Length(length)) => Some(*length),
+            Receiving::Body(body) | Receiving::Discarding { body, .. } => body.rest(),
+            Receiving::BeforeBody(_) | Receiving::Abandoned => None,
+            _ => Some(0),
+        };
+        rest.is_some_and(|rest| rest <= self.config.settings().drain)
+    }
+
+    /// Reads no more of this request: the connection ends with its response.
+    fn abandon(&mut self) {
+        self.request.persistent = false;
+        self.receiving =
+            if matches!(self.responding, Responding::Done) { Receiving::Lingering } else { Receiving::Abandoned };
+    }
+
+    /// Ends the connection with an error, and with a response to it unless one is under way or sent.
+    #[cold]
+    fn fail(&mut self, error: Error, tx: &mut SendBuf) -> Error {
+        if !matches!(self.receiving, Receiving::Failed(_)) {
+            if let (Some(status), Responding::Idle | Responding::Due) = (error.status(), self.responding) {
+                put_refusal(status, tx);
+            }
+            self.responding = Responding::Done;
+            self.receiving = Receiving::Failed(error);
+        }
+        error
+    }
+}
