@@ -109,7 +109,7 @@ impl Config {
 
     /// Server: what of a body that nobody reads is worth reading to keep the connection, 64 KiB unless set.
     ///
-    /// A response whose head is sent with more of the request to come, or an unknown rest, says `connection: close`.
+    /// A whole response that is sent with more of the request to come, or an unknown rest, says `connection: close`.
     #[must_use]
     pub fn with_drain(self, bytes: u64) -> Self {
         self.with(|settings| settings.drain = bytes)

@@ -289,6 +289,16 @@ impl Server {
         rest.is_some_and(|rest| rest <= self.config.settings().drain)
     }
 
+    /// Whether the rest of the body will come: not that of a client that still waits to be asked for it, or is closed upon.
+    #[inline]
+    pub(super) fn can_rest_be_read(&self) -> bool {
+        match self.receiving {
+            Receiving::BeforeBody(_) => !self.request.awaits_continue,
+            Receiving::Abandoned => false,
+            _ => true,
+        }
+    }
+
     /// Reads no more of this request: the connection ends with its response.
     fn abandon(&mut self) {
         self.request.persistent = false;
