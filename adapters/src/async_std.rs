@@ -44,11 +44,14 @@ use ::async_std::net::{TcpListener, ToSocketAddrs};
 use async_executor::Executor;
 use async_global_executor::{GlobalExecutorConfig, block_on, init_with_config};
 use async_io::{Async, Timer};
-use bytewise::{Machine, Time};
+use bytewise::{Machine, Time, http1};
 use std::{future::Future, io, net, sync::Arc};
 
 /// What a handler is given: a connection that was accepted.
 pub type Conn<M> = Driver<Stream, M>;
+
+/// [`Conn`] of an HTTP server: [`exchange`](Driver::exchange) gives its requests.
+pub type HttpConn = Conn<http1::Server>;
 
 /// Where the tasks go.
 enum AsyncStd {

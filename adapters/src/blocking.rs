@@ -6,13 +6,17 @@
 //! pipeline do not wait for each other, no call blocks without end: reads are bounded by the deadline (and, in a server,
 //! by a second), and a write that moves nothing for 20 ms lets a read have its turn.
 
+mod exchange;
+
+pub use exchange::Exchange;
+
 use crate::{
     BoxError, ClientOptions, Error, ServerOptions, Shutdown, Transport,
     accept::accept_each,
     client::first_that_answers,
     connections::{Connections, Stage},
 };
-use bytewise::{Machine, RecvBuf, SendBuf, Time, Timeouts};
+use bytewise::{Machine, RecvBuf, SendBuf, Time, Timeouts, http1};
 use futures_lite::future::or;
 use std::{
     future::Future,
@@ -284,6 +288,9 @@ impl<Io, M> Driver<Io, M> {
         self.0.into_parts()
     }
 }
+
+/// [`Conn`] of an HTTP server: [`exchange`](Driver::exchange) gives its requests.
+pub type HttpConn = Conn<http1::Server>;
 
 /// Where replies go: [`crate::Outbox`] without `async`.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use crate::{
     connections::{Membership, Stage},
     link::{For, Linger, Link, server_over},
 };
-use bytewise::{Machine, NextIo, RecvBuf, SendBuf, Timeouts};
+use bytewise::{Machine, NextIo, RecvBuf, SendBuf, TimedOut, Timeouts};
 use std::{
     future::poll_fn,
     io,
@@ -122,7 +122,8 @@ impl<Io, M> Driver<Io, M> {
 
 impl<Io: Transport, M: Machine> Driver<Io, M> {
     /// The next event, and where answers to it go. `None` is the end: closed by the peer, finished, or switched to
-    /// another protocol; [`Machine::next_io`] of the [`machine`](Self::machine) tells which.
+    /// another protocol; [`Machine::next_io`] of the [`machine`](Self::machine) tells which. While that is
+    /// [`NextIo::Paused`], it is no end: an HTTP server says so until the response that is due is sent.
     ///
     /// Writes what is queued before it waits for input. At an end after which the machine says
     /// [`NextIo::Linger`], it shuts down writing and lingers before it tells. Once it returned `None` or an error it does so
@@ -268,7 +269,21 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
 
     fn poll_timed_out(&mut self, cx: &mut Context<'_>) -> Poll<Error<M::Error>> {
         let wait = For::Peer(self.machine.phase());
-        self.link.poll_timed_out(wait, self.buffers.queued(), cx).map(Error::TimedOut)
+        let timed_out = ready!(self.link.poll_timed_out(wait, self.buffers.queued(), cx));
+        if timed_out != TimedOut::Write {
+            self.tell_timed_out(cx);
+        }
+        Poll::Ready(Error::TimedOut(timed_out))
+    }
+
+    /// Tells the peer, if that goes at once: one that is slow on purpose is not waited for.
+    #[cold]
+    fn tell_timed_out(&mut self, cx: &mut Context<'_>) {
+        let tx = &mut self.buffers.pair().tx;
+        self.machine.time_out(tx);
+        if let Poll::Ready(Ok(_)) = self.link.poll_write(tx, 0, cx) {
+            let _ = self.link.poll_shut_down(cx);
+        }
     }
 
     #[cold]

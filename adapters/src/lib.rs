@@ -60,8 +60,10 @@ mod client;
 mod connections;
 mod driver;
 mod error;
+mod exchange;
 #[cfg(any(feature = "smol", feature = "async-std"))]
 mod futures_io;
+mod heads;
 mod link;
 mod outbox;
 #[cfg(feature = "_tasks")]
@@ -79,6 +81,7 @@ mod transport;
 pub use client::ClientOptions;
 pub use driver::Driver;
 pub use error::Error;
+pub use exchange::{Exchange, Exchanges};
 #[cfg(any(feature = "smol", feature = "async-std"))]
 pub use futures_io::Socket;
 pub use outbox::Outbox;

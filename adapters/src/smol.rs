@@ -46,7 +46,7 @@ use ::smol::{
     spawn,
 };
 use async_io::{Async, Timer};
-use bytewise::{Machine, Time};
+use bytewise::{Machine, Time, http1};
 use std::{
     future::Future,
     io, net,
@@ -57,6 +57,9 @@ use std::{
 
 /// What a handler is given: a connection that was accepted.
 pub type Conn<M> = Driver<Stream, M>;
+
+/// [`Conn`] of an HTTP server: [`exchange`](Driver::exchange) gives its requests.
+pub type HttpConn = Conn<http1::Server>;
 
 /// Where the tasks go: an executor of its own, or smol's global one.
 struct Smol(Option<Arc<Executor<'static>>>);

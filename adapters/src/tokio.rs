@@ -46,7 +46,7 @@ use ::tokio::{
     runtime::Builder,
     time::{Instant, Sleep, sleep, sleep_until, timeout},
 };
-use bytewise::{Machine, Time};
+use bytewise::{Machine, Time, http1};
 use std::{
     future::Future,
     io::{self, IoSlice},
@@ -68,6 +68,9 @@ pub struct Stream<S = TcpStream> {
 
 /// What a handler is given: a connection that was accepted.
 pub type Conn<M> = Driver<Stream, M>;
+
+/// [`Conn`] of an HTTP server: [`exchange`](Driver::exchange) gives its requests.
+pub type HttpConn = Conn<http1::Server>;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
     /// Over any stream: a socket, a pipe, the end of a duplex.

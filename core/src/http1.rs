@@ -53,6 +53,6 @@ mod whole;
 pub use client::{Client, ClientEvent};
 pub use config::{Config, Leniency};
 pub use error::{Error, Misuse};
-pub use fields::{Field, Fields, NO_FIELDS};
+pub use fields::{Field, Fields, NO_FIELDS, OwnedFields};
 pub use head::{BodyLength, OwnedRequestHead, OwnedResponseHead, RequestHead, ResponseHead, Version};
 pub use server::{Server, ServerEvent};

@@ -1,4 +1,5 @@
 use super::syntax::{items, trim, trim_end};
+use alloc::vec::Vec;
 use memchr::memchr;
 
 /// Name and value.
@@ -50,6 +51,12 @@ impl<'b> Fields<'b> {
         Self { section, place: Place::Trailers }
     }
 
+    /// A copy to keep, or to send to another task. Nothing is allocated if there are no fields.
+    pub fn into_owned(self) -> OwnedFields {
+        let section = if self.is_empty() { Vec::new() } else { self.section.to_vec() };
+        OwnedFields { section, place: self.place }
+    }
+
     /// Each field in the order received, values without surrounding whitespace. Of a trailer section, only those allowed
     /// there (RFC 9110, section 6.5.1).
     pub fn iter(self) -> impl Iterator<Item = Field<'b>> + Clone {
@@ -97,6 +104,27 @@ impl<'b> Fields<'b> {
             };
             shown.then(|| (name, trim(&value[1..])))
         })
+    }
+}
+
+/// [`Fields`] with their own memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedFields {
+    section: Vec<u8>,
+    place: Place,
+}
+
+impl OwnedFields {
+    /// The fields.
+    pub fn fields(&self) -> Fields<'_> {
+        Fields { section: &self.section, place: self.place }
+    }
+}
+
+impl Default for OwnedFields {
+    /// None.
+    fn default() -> Self {
+        Self { section: Vec::new(), place: Place::Trailers }
     }
 }
 

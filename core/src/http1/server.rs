@@ -117,10 +117,7 @@ impl Machine for Server {
         if begun && matches!(self.responding, Responding::Idle | Responding::Due) {
             put_refusal(408, tx);
         }
-        self.responding = Responding::Done;
-        if !matches!(self.receiving, Receiving::Failed(_) | Receiving::Switched) {
-            self.receiving = Receiving::Closed;
-        }
+        self.give_up();
     }
 
     fn next_io(&self) -> NextIo {
@@ -178,6 +175,11 @@ impl Server {
     /// Of a client that waits for `100` and was not sent it, none is read: it may never come (RFC 9110, section 10.1.1).
     pub fn discard_body(&mut self) {
         self.discard();
+    }
+
+    /// Whether a request has come that is not complete, or whose response is not: the next one waits until then.
+    pub const fn is_in_exchange(&self) -> bool {
+        !matches!(self.responding, Responding::Idle)
     }
 
     /// Whether a response is due or under way: the request has come and its response has not ended.
@@ -371,6 +373,12 @@ impl Server {
         self.responding = Responding::Done;
         self.receiving = Receiving::Switched;
         Ok(())
+    }
+
+    /// Gives the response under way up, and the connection with it: it closes without what would end the body, so that the
+    /// client notices that something is missing. For a body whose source fails.
+    pub fn abort(&mut self) {
+        self.give_up();
     }
 
     /// Appends a head, with the body if it is all there. The connection may outlive what is to come of the request, or not.

@@ -242,6 +242,7 @@ impl Server {
 
     pub(super) fn discard(&mut self) {
         let body = match self.receiving {
+            Receiving::NoBody => return self.complete(),
             // A client that was not asked for the body may never send it.
             Receiving::BeforeBody(_) if self.request.awaits_continue => None,
             Receiving::BeforeBody(length) => Some(Body::new(length)),
@@ -296,6 +297,13 @@ impl Server {
             Receiving::BeforeBody(_) => !self.request.awaits_continue,
             Receiving::Abandoned => false,
             _ => true,
+        }
+    }
+
+    pub(super) fn give_up(&mut self) {
+        self.responding = Responding::Done;
+        if !matches!(self.receiving, Receiving::Failed(_) | Receiving::Switched) {
+            self.receiving = Receiving::Closed;
         }
     }
 
