@@ -7,8 +7,12 @@
 //! by a second), and a write that moves nothing for 20 ms lets a read have its turn.
 
 mod exchange;
+#[cfg(feature = "http-client")]
+mod http_client;
 
 pub use exchange::Exchange;
+#[cfg(feature = "http-client")]
+pub use http_client::{Connector, HttpClient, Response, Upload};
 
 use crate::{
     BoxError, ClientOptions, Error, ServerOptions, Shutdown, Transport,
@@ -402,7 +406,7 @@ pub fn connect<M: Machine>(
     let addresses = (host, port).to_socket_addrs()?;
     // Zero is refused, where the other runtimes time out.
     let within = options.connect_timeout.max(Time::from_millis(1));
-    let connect = async |address| TcpStream::connect_timeout(&address, within);
+    let connect = move |address| std::future::ready(TcpStream::connect_timeout(&address, within));
     let stream = block(first_that_answers(addresses, connect))?;
     stream.set_nodelay(true)?;
     Ok(Driver::new(Stream::new(stream), machine).with_timeouts(options.timeouts.clone()))

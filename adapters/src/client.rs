@@ -32,9 +32,11 @@ impl Default for ClientOptions {
 }
 
 /// Connects to the first address that answers; the error is that of the last one.
-pub(crate) async fn first_that_answers<S>(
+///
+/// It takes no async closure: whether the future of one is `Send` cannot be said yet.
+pub(crate) async fn first_that_answers<S, F: Future<Output = io::Result<S>>>(
     addresses: impl IntoIterator<Item = SocketAddr>,
-    connect: impl AsyncFn(SocketAddr) -> io::Result<S>,
+    connect: impl Fn(SocketAddr) -> F,
 ) -> io::Result<S> {
     let mut error = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {

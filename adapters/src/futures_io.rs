@@ -214,7 +214,7 @@ pub(crate) async fn connect<M, A: IntoIterator<Item = SocketAddr>>(
 ) -> io::Result<Driver<Stream, M>> {
     let within = options.connect_timeout;
     let addresses = in_time(within, addresses).await?;
-    let connect = async |address| in_time(within, Async::<TcpStream>::connect(address)).await;
+    let connect = move |address| in_time(within, Async::<TcpStream>::connect(address));
     let socket = first_that_answers(addresses, connect).await?;
     socket.get_ref().set_nodelay(true)?;
     Ok(Driver::new(Stream::new(Socket::new(socket)), machine).with_timeouts(options.timeouts.clone()))

@@ -42,8 +42,9 @@
 //!
 //! # Features
 //!
-//! `blocking` (default), `tokio`, `smol` and `async-std`, each for the module of its name. async-std is discontinued and
-//! names smol its successor.
+//! * `blocking` (default), `tokio`, `smol` and `async-std`, each for the module of its name. async-std is discontinued and
+//!   names smol its successor.
+//! * `http-client`: `HttpClient`, requests by URL over connections that are kept.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Without a runtime there is only what one's own needs: what the runtimes share is unused then.
@@ -64,6 +65,8 @@ mod exchange;
 #[cfg(any(feature = "smol", feature = "async-std"))]
 mod futures_io;
 mod heads;
+#[cfg(feature = "http-client")]
+mod http_client;
 mod link;
 mod outbox;
 #[cfg(feature = "_tasks")]
@@ -84,6 +87,8 @@ pub use error::Error;
 pub use exchange::{Exchange, Exchanges};
 #[cfg(any(feature = "smol", feature = "async-std"))]
 pub use futures_io::Socket;
+#[cfg(feature = "http-client")]
+pub use http_client::{Connect, HttpClient, RequestError, Response, Upload};
 pub use outbox::Outbox;
 pub use server::{BoxError, ServerOptions};
 pub use shutdown::{Shutdown, Waiting};

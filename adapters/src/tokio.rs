@@ -247,7 +247,32 @@ where
 pub async fn connect<M>(host: &str, port: u16, options: &ClientOptions, machine: M) -> io::Result<Driver<Stream, M>> {
     let within = options.connect_timeout;
     let addresses = timeout(within, lookup_host((host, port))).await.map_err(|_| too_slow())??;
-    let connect = async |address| timeout(within, TcpStream::connect(address)).await.map_err(|_| too_slow())?;
+    let connect =
+        move |address| async move { timeout(within, TcpStream::connect(address)).await.map_err(|_| too_slow())? };
     let stream = first_that_answers(addresses, connect).await?;
     Ok(Driver::new(open(stream)?, machine).with_timeouts(options.timeouts.clone()))
 }
+
+/// Connects for an [`HttpClient`].
+#[cfg(feature = "http-client")]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Connector;
+
+#[cfg(feature = "http-client")]
+impl crate::Connect for Connector {
+    type Io = Stream;
+
+    async fn connect(
+        &self,
+        host: &str,
+        port: u16,
+        options: &ClientOptions,
+        machine: http1::Client,
+    ) -> io::Result<Driver<Stream, http1::Client>> {
+        connect(host, port, options, machine).await
+    }
+}
+
+/// Requests by URL, over connections that are kept.
+#[cfg(feature = "http-client")]
+pub type HttpClient = crate::HttpClient<Connector>;

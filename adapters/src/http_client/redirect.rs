@@ -1,0 +1,39 @@
+//! Redirects (RFC 9110, section 15.4).
+
+use super::{Connect, RequestError, Response, check};
+use url::Url;
+
+/// Most bytes of a redirect's own body that are read over.
+pub(super) const MAX_BODY: usize = 64 * 1024;
+
+/// Where a response sends the client to.
+pub(super) fn next<C: Connect>(response: &Response<C>, url: &Url) -> Result<Option<Url>, RequestError> {
+    if !matches!(response.head().status(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = response.head().fields().get("location") else { return Ok(None) };
+    let location = std::str::from_utf8(location).map_err(|error| RequestError::Url(error.to_string()))?;
+    let mut next = url.join(location).map_err(|error| RequestError::Url(error.to_string()))?;
+    if next.fragment().is_none() {
+        // RFC 9110, section 10.2.2.
+        next.set_fragment(url.fragment());
+    }
+    check(&next)?;
+    Ok(Some(next))
+}
+
+/// Whether the next request is a GET without a body.
+pub(super) fn becomes_get(status: u16, method: &str) -> bool {
+    match status {
+        303 => method != "HEAD",
+        301 | 302 => method == "POST",
+        _ => false,
+    }
+}
+
+/// Fields that are for one origin.
+pub(super) fn is_private(name: &impl AsRef<[u8]>) -> bool {
+    ["authorization", "cookie", "proxy-authorization"]
+        .iter()
+        .any(|private| name.as_ref().eq_ignore_ascii_case(private.as_bytes()))
+}
