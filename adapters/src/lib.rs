@@ -44,6 +44,7 @@
 //!
 //! * `blocking` (default), `tokio`, `smol` and `async-std`, each for the module of its name. async-std is discontinued and
 //!   names smol its successor.
+//! * `tower`: any `tower` service of HTTP requests, an axum router for one, on the HTTP server.
 //! * `http-client`: `HttpClient`, requests by URL over connections that are kept.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -79,6 +80,8 @@ pub mod smol;
 pub mod tokio;
 #[cfg(feature = "_tasks")]
 mod topology;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod transport;
 
 pub use client::ClientOptions;

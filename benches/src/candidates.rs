@@ -2,18 +2,25 @@
 //!
 //! A peer is one file here: a type that implements [`Candidate`], and a line in the list that [`all`] goes through.
 
+mod beast;
 mod bytewise;
 mod floor;
+mod hyper;
+mod on_tokio;
 mod tokio_util;
 
 use crate::{
     load::companions::Companions,
-    options::{Protocol, Runtime, Topology},
+    messages::Usage,
+    options::{Placement, Protocol, Runtime, Topology},
+    process,
 };
 use std::{io, net::TcpListener, sync::Arc};
 
+pub use beast::Beast;
 pub use bytewise::Bytewise;
 pub use floor::Floor;
+pub use hyper::Hyper;
 pub use tokio_util::TokioUtil;
 
 /// The name of what everything is compared with.
@@ -27,17 +34,35 @@ pub trait Candidate: Sync {
     /// Its name in tables and on the command line.
     fn name(&self) -> &'static str;
 
+    /// What it speaks.
+    fn protocols(&self) -> &'static [Protocol];
+
     /// What it can run on.
     fn runtimes(&self) -> &'static [Runtime];
 
-    /// Whether it speaks that protocol in that topology on that runtime, which is one of its own.
-    fn supports(&self, protocol: Protocol, runtime: Runtime, topology: Topology) -> bool;
+    /// Whether it has that topology on that runtime, which is one of its own.
+    fn supports(&self, runtime: Runtime, topology: Topology) -> bool;
+
+    /// Where its clients can be.
+    fn placements(&self) -> &'static [Placement] {
+        &[Placement::Split, Placement::Shared]
+    }
+
+    /// Makes what it needs, before anything is measured; or says in a few words what is missing.
+    fn prepare(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Serves until the process ends, or until it cannot go on.
     ///
     /// It sends back each payload of each connection, in order; sets `TCP_NODELAY`; and closes a connection once
     /// the client has ended it and everything is sent back.
     fn serve(&self, job: Job) -> io::Result<()>;
+
+    /// What the server has used up to now: this process, unless it is another one.
+    fn usage(&self) -> io::Result<Usage> {
+        process::usage()
+    }
 }
 
 /// How a candidate shall serve: a combination that it [supports](Candidate::supports).
@@ -58,7 +83,16 @@ pub struct Job {
 
 /// All of them, the floor first.
 pub fn all() -> impl Iterator<Item = &'static dyn Candidate> {
-    const ALL: &[&dyn Candidate] = &[&Floor, &Bytewise, &TokioUtil::PER_MESSAGE, &TokioUtil::BATCHED];
+    static BEAST: Beast = Beast::new();
+    static ALL: [&dyn Candidate; 7] = [
+        &Floor,
+        &Bytewise,
+        &TokioUtil::PER_MESSAGE,
+        &TokioUtil::BATCHED,
+        &Hyper::PER_RESPONSE,
+        &Hyper::PIPELINED,
+        &BEAST,
+    ];
     ALL.iter().copied()
 }
 

@@ -74,8 +74,8 @@ fn serve_on(candidate: &dyn Candidate, job: Job) -> io::Error {
 
 fn serve(service: &Service) -> io::Result<()> {
     let (candidate, job, address) = prepare(service)?;
-    listen(|command| match command {
-        Command::Usage => report(&Report::Usage(process::usage()?)),
+    listen(move |command| match command {
+        Command::Usage => report(&Report::Usage(candidate.usage()?)),
         _ => Ok(()),
     });
     report(&Report::Listening(address.port()))?;
@@ -123,8 +123,11 @@ fn drive(traffic: &Traffic, port: u16) -> io::Result<()> {
 }
 
 fn from_this_thread(traffic: &Traffic, server: SocketAddr, signals: &mut impl Signals) -> io::Result<Outcome> {
-    match traffic.protocol {
-        Protocol::Framed => load::event_loop::run::<load::Framed>(traffic, server, signals),
+    use load::event_loop::run;
+    match (traffic.protocol, traffic.mirrored) {
+        (Protocol::Framed, _) => run::<load::Framed>(traffic, server, signals),
+        (Protocol::Http, false) => run::<load::Http>(traffic, server, signals),
+        (Protocol::Http, true) => run::<load::HttpMirror>(traffic, server, signals),
     }
 }
 
@@ -182,7 +185,10 @@ mod tests {
         fn runtimes(&self) -> &'static [Runtime] {
             &[Runtime::Blocking]
         }
-        fn supports(&self, _: Protocol, _: Runtime, _: Topology) -> bool {
+        fn protocols(&self) -> &'static [Protocol] {
+            &[Protocol::Framed]
+        }
+        fn supports(&self, _: Runtime, _: Topology) -> bool {
             true
         }
         fn serve(&self, job: Job) -> io::Result<()> {
@@ -207,6 +213,7 @@ mod tests {
         thread::spawn(move || serve_on(candidate, Job { listener, protocol, runtime, topology, companions: None }));
         let traffic = Traffic {
             protocol,
+            mirrored: false,
             payload: 64,
             load: Load { clients: 1, window: 4 },
             warmup: Duration::ZERO,

@@ -15,7 +15,8 @@ use std::io;
 /// Round by round, so that a change of the machine's speed meets all alike; within a round group by group, and within
 /// a group one server after the other, beginning with another one in each round.
 pub fn run(settings: &Settings) -> io::Result<Vec<Row>> {
-    let plan = Plan::new(settings);
+    let mut plan = Plan::new(settings);
+    plan.prepare();
     let cores = process::cores()?;
     let progress = Progress::start(&plan, settings, &cores);
     let mut rounds: Vec<Vec<Vec<Sample>>> = plan.groups.iter().map(|_| Vec::new()).collect();

@@ -14,13 +14,17 @@
 mod client;
 pub mod companions;
 pub mod event_loop;
-mod framed;
+mod expected;
+mod http;
+mod mirror;
 mod pattern;
 mod stopwatch;
 mod tally;
 
 pub use client::{Client, Fault};
-pub use framed::Framed;
+pub use expected::Expected;
+pub use http::{Http, HttpMirror, PostHead};
+pub use mirror::{Framed, Head, LengthHead, Mirror};
 pub use pattern::Pattern;
 pub use stopwatch::Stopwatch;
 pub use tally::Tally;

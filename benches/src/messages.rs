@@ -43,6 +43,8 @@ pub struct Service {
 pub struct Traffic {
     /// What it speaks.
     pub protocol: Protocol,
+    /// Whether requests come back as they are, whatever the protocol says: the server is the floor.
+    pub mirrored: bool,
     /// Bytes per message.
     pub payload: usize,
     /// Connections, and requests in flight.

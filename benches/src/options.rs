@@ -18,6 +18,7 @@ Examples:
   compare --runtime tokio,smol --payload 64 --load 16x16   two runtimes, small messages, 256 requests in flight
   compare --topology 1x1,1x4,4x4 --peers none --quick      does it scale with threads, or with contexts?
   compare --runtime tokio --repeat 7 --json results.jsonl  seven rounds, kept as JSON Lines
+  compare --protocol http --topology 1x1 --load 16x16      HTTP/1.1, beside its own peers
 
 Exit status: 0 all well; 1 a row is invalid (a wrong, lost or surplus reply); 2 bad arguments.";
 
@@ -26,10 +27,10 @@ Exit status: 0 all well; 1 a row is invalid (a wrong, lost or surplus reply); 2 
 #[command(name = "compare", version, about = "Compares I/O topologies, runtimes and peers", long_about = ABOUT,
     after_long_help = EXAMPLES)]
 pub struct Options {
-    /// What is spoken: framed (length-prefixed frames) [default: framed]
+    /// What is spoken: framed (length-prefixed frames), http (HTTP/1.1: a POST, and its body back) [default: framed]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     protocol: Option<Vec<Protocol>>,
-    /// Runtimes: tokio, smol, async-std, blocking, epoll [default: all]
+    /// Runtimes: tokio, smol, async-std, blocking, epoll, asio [default: all]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     runtime: Option<Vec<Runtime>>,
     /// CONTEXTSxTHREADS, threads in total: 1x2 is one event loop on two threads, 2x2 is two event loops with one thread
@@ -123,7 +124,7 @@ impl Options {
             names => names.clone().unwrap_or_default(),
         };
         Ok(Settings {
-            protocols: distinct(self.protocol.unwrap_or_else(|| Protocol::value_variants().to_vec())),
+            protocols: distinct(self.protocol.unwrap_or_else(|| vec![Protocol::Framed])),
             runtimes: distinct(self.runtime.unwrap_or_else(|| Runtime::value_variants().to_vec())),
             topologies: distinct(self.topology.unwrap_or_else(|| {
                 [(1, 1), (1, 2), (2, 2)].map(|(contexts, threads)| Topology { contexts, threads }).to_vec()
@@ -162,6 +163,8 @@ fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
 pub enum Protocol {
     /// A big-endian length of four bytes, then so many bytes.
     Framed,
+    /// HTTP/1.1: a `POST` with so many bytes, and a `200` with the same ones.
+    Http,
 }
 
 /// What serves.
@@ -178,6 +181,8 @@ pub enum Runtime {
     Blocking,
     /// A bare readiness loop on one thread.
     Epoll,
+    /// Boost.Asio, for peers in C++.
+    Asio,
 }
 
 /// Which processes run, and what is measured.
@@ -307,7 +312,7 @@ mod tests {
     #[test]
     fn no_arguments_are_the_quick_profile() {
         let quick = settle(&[]).unwrap();
-        assert_eq!(quick.payloads, [64, 1024]);
+        assert_eq!((quick.protocols, quick.payloads), (vec![Protocol::Framed], vec![64, 1024]));
         assert_eq!(quick.loads, [Load { clients: 16, window: 16 }]);
         assert!(quick.seconds < Duration::from_secs(1));
         let full = settle(&["--repeat", "3"]).unwrap();

@@ -13,6 +13,8 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// Combinations that do not exist.
     pub skipped: Vec<String>,
+    /// Candidates that cannot run here, and what they would need.
+    pub missing: Vec<String>,
 }
 
 /// Rows that are compared with each other: the same bytes, by different servers.
@@ -51,12 +53,12 @@ impl Plan {
     /// All valid combinations of what was asked for.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
-        let mut plan = Self { groups: Vec::new(), skipped: Vec::new() };
+        let mut plan = Self { groups: Vec::new(), skipped: Vec::new(), missing: Vec::new() };
         for &placement in &settings.placements {
             for &protocol in &settings.protocols {
                 for &payload in &settings.payloads {
                     for &load in &settings.loads {
-                        let entries = plan.entries(settings, protocol, load);
+                        let entries = plan.entries(settings, placement, protocol, load);
                         plan.groups.push(Group { placement, protocol, payload, load, entries });
                     }
                 }
@@ -65,25 +67,30 @@ impl Plan {
         plan
     }
 
-    fn entries(&mut self, settings: &Settings, protocol: Protocol, load: Load) -> Vec<Entry> {
+    fn entries(&mut self, settings: &Settings, placement: Placement, protocol: Protocol, load: Load) -> Vec<Entry> {
         let mut entries = Vec::new();
         for candidate in candidates::all() {
-            match candidate.name() {
-                FLOOR => {
-                    let entry = Entry { candidate, runtime: Runtime::Epoll, topology: Topology::SINGLE };
-                    if candidate.supports(protocol, entry.runtime, entry.topology) {
-                        entries.push(entry);
-                    }
+            let name = candidate.name();
+            let speaks = |protocol: &Protocol| candidate.protocols().contains(protocol);
+            let runs_on = |runtime: &&Runtime| candidate.runtimes().contains(runtime);
+            if name == FLOOR {
+                if speaks(&protocol) {
+                    entries.push(Entry { candidate, runtime: Runtime::Epoll, topology: Topology::SINGLE });
                 }
-                name if name != BYTEWISE && !settings.peers.iter().any(|peer| peer == name) => {}
-                name => {
-                    let runs_on = |runtime: &&Runtime| candidate.runtimes().contains(runtime);
-                    if !settings.runtimes.iter().any(|runtime| runs_on(&runtime)) {
-                        self.skip(format!("{name}: not on any of these runtimes"));
-                    }
-                    for &runtime in settings.runtimes.iter().filter(runs_on) {
-                        self.topologies(&mut entries, settings, protocol, load, (candidate, runtime));
-                    }
+            } else if name != BYTEWISE && !settings.peers.iter().any(|peer| peer == name) {
+                // Nobody has asked for it.
+            } else if !speaks(&protocol) {
+                // Each protocol has its own peers, which need no words where theirs is spoken too.
+                if !settings.protocols.iter().any(speaks) {
+                    self.skip(format!("{name}: speaks none of these protocols"));
+                }
+            } else if !settings.runtimes.iter().any(|runtime| runs_on(&runtime)) {
+                self.skip(format!("{name}: not on any of these runtimes"));
+            } else if !candidate.placements().contains(&placement) {
+                self.skip(format!("{name}: not with placement {placement}"));
+            } else {
+                for &runtime in settings.runtimes.iter().filter(runs_on) {
+                    self.topologies(&mut entries, settings, load, (candidate, runtime));
                 }
             }
         }
@@ -94,7 +101,6 @@ impl Plan {
         &mut self,
         entries: &mut Vec<Entry>,
         settings: &Settings,
-        protocol: Protocol,
         load: Load,
         (candidate, runtime): (&'static dyn Candidate, Runtime),
     ) {
@@ -103,13 +109,27 @@ impl Plan {
         let topologies: &[_] = if runtime == Runtime::Blocking { &per_connection } else { &settings.topologies };
         let mut refused = Vec::new();
         for &topology in topologies {
-            match candidate.supports(protocol, runtime, topology) {
+            match candidate.supports(runtime, topology) {
                 true => entries.push(Entry { candidate, runtime, topology }),
                 false => refused.push(topology.to_string()),
             }
         }
         if !refused.is_empty() {
             self.skip(format!("{} on {runtime} in {}", candidate.name(), refused.join(", ")));
+        }
+    }
+
+    /// Prepares all that will run; what cannot be is left out, and named.
+    pub fn prepare(&mut self) {
+        for candidate in candidates::all() {
+            let is_it = |entry: &Entry| entry.candidate.name() == candidate.name();
+            if !self.groups.iter().flat_map(|group| &group.entries).any(is_it) {
+                continue;
+            }
+            if let Err(why) = candidate.prepare() {
+                self.missing.push(format!("{}: {why}", candidate.name()));
+                self.groups.iter_mut().for_each(|group| group.entries.retain(|entry| !is_it(entry)));
+            }
         }
     }
 
@@ -160,6 +180,25 @@ mod tests {
     fn what_does_not_exist_is_named_once() {
         let plan = plan(&["--runtime", "blocking,epoll", "--peers", "tokio-util"]);
         assert_eq!(plan.skipped, ["bytewise on epoll in 1x2, 2x2", "tokio-util: not on any of these runtimes"]);
+    }
+
+    #[test]
+    fn peers_are_named_only_if_no_protocol_is_theirs() {
+        let arguments = ["--runtime", "tokio", "--topology", "1x1", "--peers", "tokio-util,hyper", "--protocol"];
+        assert_eq!(plan(&[&arguments[..], &["http"]].concat()).skipped, ["tokio-util: speaks none of these protocols"]);
+        let both = plan(&[&arguments[..], &["framed,http"]].concat());
+        assert!(both.skipped.is_empty());
+        for group in both.groups {
+            let peer = if group.protocol == Protocol::Http { "hyper" } else { "tokio-util" };
+            let names: Vec<_> = group.entries.iter().map(|entry| entry.candidate.name()).collect();
+            assert_eq!(names, [FLOOR, BYTEWISE, peer]);
+        }
+    }
+
+    #[test]
+    fn a_program_of_its_own_is_never_in_this_process() {
+        let plan = plan(&["--protocol", "http", "--peers", "beast", "--placement", "shared"]);
+        assert!(plan.skipped.contains(&"beast: not with placement shared".to_owned()), "{:?}", plan.skipped);
     }
 
     #[test]

@@ -26,8 +26,12 @@ pub fn pin(cores: &[usize]) -> io::Result<()> {
 
 /// What this process has used up to now.
 pub fn usage() -> io::Result<Usage> {
-    let (at, cpu) = (clock(ClockId::Monotonic), clock(ClockId::ProcessCPUTime));
-    Ok(Usage { at, cpu, waited: waited(), peak_rss_kib: peak_rss_kib()? })
+    usage_of(std::process::id(), clock(ClockId::Monotonic), clock(ClockId::ProcessCPUTime))
+}
+
+/// What the process of that number has used, by its own clocks and the system's word.
+pub fn usage_of(id: u32, at: Duration, cpu: Duration) -> io::Result<Usage> {
+    Ok(Usage { at, cpu, waited: waited(id), peak_rss_kib: peak_rss_kib(id)? })
 }
 
 /// Allows as many open files as the system lets this process have.
@@ -42,18 +46,18 @@ fn clock(id: ClockId) -> Duration {
 }
 
 /// The second number there, in nanoseconds.
-fn waited() -> Duration {
-    let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+fn waited(id: u32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{id}/schedstat")).unwrap_or_default();
     let nanos = text.split_whitespace().nth(1).and_then(|number| number.parse().ok());
     Duration::from_nanos(nanos.unwrap_or(0))
 }
 
-fn peak_rss_kib() -> io::Result<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
+fn peak_rss_kib(id: u32) -> io::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status"))?;
     status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok())
-        .ok_or_else(|| io::Error::other("/proc/self/status has no VmHWM"))
+        .ok_or_else(|| io::Error::other("its status in /proc has no VmHWM"))
 }
 
 #[cfg(test)]

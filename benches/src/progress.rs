@@ -29,6 +29,9 @@ impl Progress {
         if !plan.skipped.is_empty() {
             eprintln!("skipped, as there is no such thing: {}", plan.skipped.join("; "));
         }
+        if !plan.missing.is_empty() {
+            eprintln!("missing: {}", plan.missing.join("; "));
+        }
         if settings.placements.contains(&Placement::Split) && cores.len() == 1 {
             eprintln!("one core only: server and load generator take it from each other");
         }

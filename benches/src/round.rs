@@ -1,6 +1,7 @@
 //! One measurement: fresh processes, from their start to their end.
 
 use crate::{
+    candidates::FLOOR,
     messages::{Command, Idle, Outcome, Report, Service, Traffic, Usage, receive, send},
     options::{CHILD, Placement, Settings},
     plan::{Entry, Group},
@@ -33,6 +34,7 @@ pub fn measure(group: &Group, entry: &Entry, settings: &Settings, cores: &[usize
     };
     let traffic = Traffic {
         protocol: group.protocol,
+        mirrored: entry.candidate.name() == FLOOR,
         payload: group.payload,
         load: group.load,
         warmup: settings.warmup,

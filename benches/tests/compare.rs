@@ -8,23 +8,30 @@ fn compare(arguments: &str) -> Output {
     command.args(arguments.split_whitespace()).output().expect("the program is built")
 }
 
-fn rows(arguments: &str) -> Vec<Value> {
+/// The rows, and what was said meanwhile.
+fn rows_and_words(arguments: &str) -> (Vec<Value>, String) {
     let output = compare(&format!("{arguments} --seconds 0.05 --warmup 0.01 --repeat 1 --json -"));
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8(output.stderr).expect("it is UTF-8");
     assert!(output.status.success(), "{errors}");
     let text = String::from_utf8(output.stdout).expect("it is UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON value")).collect()
+    (text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON value")).collect(), errors)
 }
 
-#[test]
-fn every_candidate_is_measured_beside_the_floor() {
-    let rows = rows("--payload 64 --load 2x4 --topology 1x1,1x2,2x2");
+fn rows(arguments: &str) -> Vec<Value> {
+    rows_and_words(arguments).0
+}
+
+/// That the floor is the first of them, and that each was measured whole.
+#[track_caller]
+fn assert_measured(rows: &[Value], clients: u64, window: u64, payload: u64) {
     assert_eq!((&rows[0]["impl"], &rows[0]["floor_ratio"]), (&Value::from("floor"), &Value::from(1.0)));
-    assert!(rows.iter().any(|row| row["impl"] == "tokio-util" && row["contexts"] == 2 && row["threads"] == 2));
-    for row in &rows {
+    for row in rows {
         let number = |column: &str| row[column].as_f64().unwrap_or_else(|| panic!("{column} of {row}"));
         assert_eq!((&row["errors"], &row["error"]), (&Value::from(0), &Value::Null), "{row}");
-        assert_eq!((&row["clients"], &row["window"], &row["payload"]), (&2.into(), &4.into(), &64.into()));
+        assert_eq!(
+            (&row["clients"], &row["window"], &row["payload"]),
+            (&clients.into(), &window.into(), &payload.into())
+        );
         for column in ["round_trips_per_s", "server_cpu_ns_per_round_trip", "cpu_percent", "peak_rss_mib"] {
             assert!(number(column) > 0.0, "{column} of {row}");
         }
@@ -33,18 +40,55 @@ fn every_candidate_is_measured_beside_the_floor() {
     }
 }
 
+/// How many rows that candidate has.
+fn count(rows: &[Value], candidate: &str) -> usize {
+    rows.iter().filter(|row| row["impl"] == candidate).count()
+}
+
+#[test]
+fn every_candidate_is_measured_beside_the_floor() {
+    let rows = rows("--payload 64 --load 2x4 --topology 1x1,1x2,2x2");
+    assert!(rows.iter().any(|row| row["impl"] == "tokio-util" && row["contexts"] == 2 && row["threads"] == 2));
+    assert_measured(&rows, 2, 4, 64);
+}
+
+#[test]
+fn http_is_measured_beside_its_own_peers() {
+    let rows = rows("--protocol http --payload 64 --load 2x4 --topology 1x1,1x2,2x2 --peers hyper,hyper-pipelined");
+    let counts = ["floor", "bytewise", "hyper", "hyper-pipelined"].map(|candidate| count(&rows, candidate));
+    assert_eq!(counts, [1, 3 * 3 + 2, 3, 3]);
+    assert!(rows.iter().all(|row| row["protocol"] == "http"));
+    assert_measured(&rows, 2, 4, 64);
+}
+
+#[test]
+fn beast_is_measured_where_it_can_be_built_and_else_said_to_be_missing() {
+    let arguments = "--protocol http --runtime asio --payload 1024 --load 2x4 --topology 1x1,1x2,2x2 --peers beast";
+    let (rows, words) = rows_and_words(arguments);
+    match count(&rows, "beast") {
+        0 => assert!(words.contains("missing: beast: needs g++ and the headers of Boost 1.81 ("), "{words}"),
+        beast => assert_eq!((beast, rows.len()), (3, 4), "{words}"),
+    }
+    assert_measured(&rows, 2, 4, 1024);
+}
+
 #[test]
 fn large_and_odd_messages_pass() {
-    for row in rows("--payload 1,300000 --load 1x1,2x3 --topology 1x1") {
+    for row in rows("--protocol framed,http --payload 1,300000 --load 1x1,2x3 --topology 1x1 --peers tokio-util,hyper")
+    {
         assert_eq!(row["errors"], 0, "{row}");
     }
 }
 
 #[test]
 fn both_ends_in_one_process() {
-    for row in rows("--payload 64 --load 2x4 --topology 1x1,1x2,2x2 --placement shared") {
+    let arguments = "--protocol framed,http --payload 64 --load 2x4 --topology 1x1,1x2,2x2 --placement shared";
+    let (rows, words) = rows_and_words(arguments);
+    for row in &rows {
         assert_eq!((&row["errors"], &row["placement"]), (&Value::from(0), &Value::from("shared")), "{row}");
     }
+    assert!(words.contains("beast: not with placement shared"), "{words}");
+    assert_eq!((count(&rows, "hyper"), count(&rows, "beast")), (3, 0));
 }
 
 #[test]

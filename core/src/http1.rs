@@ -39,6 +39,10 @@ mod body;
 mod client;
 mod config;
 mod control;
+#[cfg(feature = "http")]
+mod convert;
+#[cfg(feature = "date")]
+mod date;
 mod encode;
 mod error;
 mod fields;
@@ -52,6 +56,10 @@ mod whole;
 
 pub use client::{Client, ClientEvent};
 pub use config::{Config, Leniency};
+#[cfg(feature = "http")]
+pub use convert::fields_of;
+#[cfg(feature = "date")]
+pub use date::Date;
 pub use error::{Error, Misuse};
 pub use fields::{Field, Fields, NO_FIELDS, OwnedFields};
 pub use head::{BodyLength, OwnedRequestHead, OwnedResponseHead, RequestHead, ResponseHead, Version};

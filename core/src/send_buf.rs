@@ -267,6 +267,7 @@ impl SendBuf {
     }
 
     /// Bytes of the contiguous tail that are not written.
+    #[cfg(feature = "http1")]
     #[inline]
     pub(crate) const fn inline_len(&self) -> usize {
         self.end - self.sent
@@ -274,6 +275,7 @@ impl SendBuf {
 
     /// Takes back what was appended to the contiguous tail since [`inline_len`](Self::inline_len) was that; nothing else was
     /// queued meanwhile.
+    #[cfg(feature = "http1")]
     pub(crate) fn truncate_inline(&mut self, len: usize) {
         debug_assert!(self.sealed <= len && len <= self.inline_len(), "takes back what others stand behind");
         self.end = self.sent + len;

@@ -6,15 +6,29 @@ use crate::{
     options::{Protocol, Runtime, Topology},
 };
 use async_io::Async;
-use bytewise::framing::{ByteOrder, Frame, Framed, LengthPrefix, Width};
+use bytewise::{
+    Machine, SendBuf,
+    framing::{ByteOrder, Frame, Framed, LengthPrefix, Width},
+    http1::{BodyLength, Config, NO_FIELDS, Server, ServerEvent},
+};
 use bytewise_net::{BoxError, Driver, ServerOptions, Shutdown, Socket, Transport, async_std, blocking, smol, tokio};
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{future::pending, io, net::TcpStream, num::NonZeroUsize, sync::Arc};
+use std::{
+    future::pending,
+    io,
+    net::{TcpListener, TcpStream},
+    num::NonZeroUsize,
+    sync::Arc,
+};
 
-/// The embedder's example, as it is.
+/// The embedder's examples, as they are.
 #[path = "../../../core/examples/epoll_echo.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as a program it has a `main`, which is not for this one")]
 mod epoll_echo;
+
+#[path = "../../../core/examples/epoll_http.rs"]
+#[allow(dead_code, unreachable_pub, reason = "as a program it has a `main`, which is not for this one")]
+mod epoll_http;
 
 /// This workspace's servers.
 #[derive(Debug, Clone, Copy)]
@@ -25,39 +39,91 @@ impl Candidate for Bytewise {
         BYTEWISE
     }
 
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Framed, Protocol::Http]
+    }
+
     fn runtimes(&self) -> &'static [Runtime] {
         &[Runtime::Tokio, Runtime::Smol, Runtime::AsyncStd, Runtime::Blocking, Runtime::Epoll]
     }
 
-    fn supports(&self, protocol: Protocol, runtime: Runtime, topology: Topology) -> bool {
-        matches!(protocol, Protocol::Framed) && (runtime != Runtime::Epoll || topology == Topology::SINGLE)
+    fn supports(&self, runtime: Runtime, topology: Topology) -> bool {
+        runtime != Runtime::Epoll || topology == Topology::SINGLE
     }
 
     fn serve(&self, job: Job) -> io::Result<()> {
-        let Job { listener, runtime, topology, companions, .. } = job;
-        let topology = in_net(topology)?;
-        let options = ServerOptions::default().with_max_connections(usize::MAX);
-        match runtime {
-            Runtime::Tokio => {
-                let handler = move |conn| {
-                    if let Some(companions) = &companions {
-                        ::tokio::spawn(on_tokio(companions));
-                    }
-                    echo(conn)
-                };
-                tokio::run(topology, listener, options, machine, handler, pending())
-            }
-            Runtime::Smol => {
-                let handler = move |conn| beside(echo(conn), companions.as_ref().map(on_async_io));
-                smol::run(topology, listener, options, machine, handler, pending())
-            }
-            Runtime::AsyncStd => {
-                let handler = move |conn| beside(echo(conn), companions.as_ref().map(on_async_io));
-                async_std::run(topology, listener, options, machine, handler, pending())
-            }
-            Runtime::Blocking => blocking::serve(listener, options, machine, echo_blocking, Shutdown::new()),
-            Runtime::Epoll => epoll_echo::serve(listener),
+        match job.protocol {
+            Protocol::Framed => serve::<Framed<LengthPrefix>>(job, epoll_echo::serve),
+            Protocol::Http => serve::<Server>(job, epoll_http::serve),
         }
+    }
+}
+
+/// A machine that can echo.
+trait Echo: for<'e> Machine<Event<'e>: Send> + Send + Sized + 'static {
+    fn new() -> Self;
+
+    /// Answers one event.
+    fn answer(&mut self, event: Self::Event<'_>, tx: &mut SendBuf) -> Result<(), BoxError>;
+}
+
+impl Echo for Framed<LengthPrefix> {
+    fn new() -> Self {
+        Self::new(LengthPrefix::new(Width::U32, ByteOrder::Big, 16 << 20))
+    }
+
+    fn answer(&mut self, event: Frame<'_>, tx: &mut SendBuf) -> Result<(), BoxError> {
+        match event {
+            Frame::Data(data) => Ok(self.send(data, tx)?),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Echo for Server {
+    fn new() -> Self {
+        Self::new(&Config::default())
+    }
+
+    fn answer(&mut self, event: ServerEvent<'_>, tx: &mut SendBuf) -> Result<(), BoxError> {
+        match event {
+            ServerEvent::Request(head) => match head.body_length() {
+                BodyLength::None | BodyLength::Length(0) => self.respond(200, NO_FIELDS, "", tx)?,
+                length => self.send_response(200, NO_FIELDS, length, tx)?,
+            },
+            ServerEvent::Data(data) => self.send_data(data, tx)?,
+            ServerEvent::End(_) => self.send_end(NO_FIELDS, tx)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn serve<M: Echo>(job: Job, on_epoll: fn(TcpListener) -> io::Result<()>) -> io::Result<()> {
+    let Job { listener, runtime, topology, companions, .. } = job;
+    let topology = in_net(topology)?;
+    let options = ServerOptions::default().with_max_connections(usize::MAX);
+    match runtime {
+        Runtime::Tokio => {
+            let handler = move |conn| {
+                if let Some(companions) = &companions {
+                    ::tokio::spawn(on_tokio(companions));
+                }
+                echo(conn)
+            };
+            tokio::run(topology, listener, options, M::new, handler, pending())
+        }
+        Runtime::Smol => {
+            let handler = move |conn| beside(echo(conn), companions.as_ref().map(on_async_io));
+            smol::run(topology, listener, options, M::new, handler, pending())
+        }
+        Runtime::AsyncStd => {
+            let handler = move |conn| beside(echo(conn), companions.as_ref().map(on_async_io));
+            async_std::run(topology, listener, options, M::new, handler, pending())
+        }
+        Runtime::Blocking => blocking::serve(listener, options, M::new, echo_blocking, Shutdown::new()),
+        Runtime::Epoll => on_epoll(listener),
+        Runtime::Asio => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 
@@ -71,24 +137,16 @@ fn in_net(Topology { contexts, threads }: Topology) -> io::Result<bytewise_net::
     })
 }
 
-fn machine() -> Framed<LengthPrefix> {
-    Framed::new(LengthPrefix::new(Width::U32, ByteOrder::Big, 16 << 20))
-}
-
-async fn echo<T: Transport>(mut conn: Driver<T, Framed<LengthPrefix>>) -> Result<(), BoxError> {
-    while let Some((frame, out)) = conn.next().await? {
-        if let Frame::Data(data) = frame {
-            out.machine.send(data, out.tx)?;
-        }
+async fn echo<T: Transport, M: Echo>(mut conn: Driver<T, M>) -> Result<(), BoxError> {
+    while let Some((event, out)) = conn.next().await? {
+        out.machine.answer(event, out.tx)?;
     }
     Ok(conn.close().await?)
 }
 
-fn echo_blocking(mut conn: blocking::Conn<Framed<LengthPrefix>>) -> Result<(), BoxError> {
-    while let Some((frame, out)) = conn.next()? {
-        if let Frame::Data(data) = frame {
-            out.machine.send(data, out.tx)?;
-        }
+fn echo_blocking<M: Echo>(mut conn: blocking::Conn<M>) -> Result<(), BoxError> {
+    while let Some((event, out)) = conn.next()? {
+        out.machine.answer(event, out.tx)?;
     }
     Ok(conn.close()?)
 }

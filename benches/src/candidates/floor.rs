@@ -32,12 +32,16 @@ impl Candidate for Floor {
         FLOOR
     }
 
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Framed, Protocol::Http]
+    }
+
     fn runtimes(&self) -> &'static [Runtime] {
         &[Runtime::Epoll]
     }
 
-    fn supports(&self, protocol: Protocol, _: Runtime, topology: Topology) -> bool {
-        matches!(protocol, Protocol::Framed) && topology == Topology::SINGLE
+    fn supports(&self, _: Runtime, topology: Topology) -> bool {
+        topology == Topology::SINGLE
     }
 
     fn serve(&self, job: Job) -> io::Result<()> {

@@ -16,6 +16,13 @@ pub enum Fault {
         /// Which byte of it, from 0.
         at: usize,
     },
+    /// The head of a reply is not what it must be.
+    Head {
+        /// Which reply, from 0.
+        reply: u64,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// More was received than was asked for.
     Surplus,
     /// The server closed the connection.
@@ -38,6 +45,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Differs { reply, at } => write!(f, "reply {reply} differs at byte {at}"),
+            Self::Head { reply, why } => write!(f, "the head of reply {reply} {why}"),
             Self::Surplus => f.write_str("surplus bytes received"),
             Self::Closed { unanswered } => write!(f, "closed with {unanswered} requests unanswered"),
             Self::Late { unanswered } => write!(f, "{unanswered} requests were never answered"),

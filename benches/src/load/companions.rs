@@ -1,6 +1,6 @@
 //! Clients that run as tasks on the server's own runtime, over any [`Transport`].
 
-use super::{Client, Dialect, Fault, Framed, Tally};
+use super::{Client, Dialect, Fault, Framed, Http, HttpMirror, Tally};
 use crate::{
     messages::{Outcome, Traffic, Usage},
     options::Protocol,
@@ -95,9 +95,14 @@ impl Companions {
         drop(state);
         self.changed.notify_all();
         let all = Arc::clone(self);
-        match (transport(stream), self.traffic.protocol) {
-            (Ok(io), Protocol::Framed) => Box::pin(all.run::<Framed, T>(number, io)),
-            (Err(error), _) => Box::pin(async move { all.end(number, Err(error.into())) }),
+        let io = match transport(stream) {
+            Ok(io) => io,
+            Err(error) => return Box::pin(async move { all.end(number, Err(error.into())) }),
+        };
+        match (self.traffic.protocol, self.traffic.mirrored) {
+            (Protocol::Framed, _) => Box::pin(all.run::<Framed, T>(number, io)),
+            (Protocol::Http, false) => Box::pin(all.run::<Http, T>(number, io)),
+            (Protocol::Http, true) => Box::pin(all.run::<HttpMirror, T>(number, io)),
         }
     }
 
@@ -271,6 +276,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let traffic = Traffic {
             protocol: Protocol::Framed,
+            mirrored: false,
             payload: 60,
             load: Load { clients: 2, window: 3 },
             warmup: Duration::from_millis(1),

@@ -281,6 +281,7 @@ mod tests {
         let milliseconds = Duration::from_millis;
         let traffic = Traffic {
             protocol: Protocol::Framed,
+            mirrored: false,
             payload: 60,
             load: Load { clients: 1, window: 3 },
             warmup: milliseconds(1),

@@ -39,6 +39,18 @@ impl Pattern {
         self.next
     }
 
+    /// Bytes of the head.
+    #[must_use]
+    pub const fn head(&self) -> usize {
+        self.at
+    }
+
+    /// Puts another head before this payload and the following ones.
+    pub fn set_head(&mut self, head: &[u8]) {
+        self.bytes.splice(..self.at, head.iter().copied());
+        self.at = head.len();
+    }
+
     /// Goes on to the next message.
     #[inline]
     pub fn advance(&mut self) {
@@ -74,6 +86,16 @@ mod tests {
         one.advance();
         assert_ne!(one.current(), first);
         assert_eq!((one.index(), &one.current()[12..]), (1, &first[12..]));
+    }
+
+    #[test]
+    fn another_head_leaves_the_payload() {
+        let mut pattern = Pattern::new(0, 64, b"");
+        let payload = pattern.current().to_vec();
+        for head in [&b"longer"[..], b"short", b""] {
+            pattern.set_head(head);
+            assert_eq!((pattern.head(), pattern.current()), (head.len(), &[head, &payload].concat()[..]));
+        }
     }
 
     #[test]

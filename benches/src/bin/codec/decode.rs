@@ -1,7 +1,7 @@
 //! Decoding: `bytewise` beside `tokio-util`, `hand` and `floor`.
 
 use crate::{
-    measure::{Candidate, Case, Row, Sampling, rows as measure},
+    measure::{Candidate, Case, FIXED, Row, Sampling, floor, rows as measure},
     workload::{Delivery, MAX_BODY, Workload},
 };
 use bytes::BytesMut;
@@ -16,9 +16,6 @@ const BODIES: [usize; 3] = [64, 1024, 4096];
 const BLOCKS: [usize; 3] = [65_536, 64, 1];
 const DELIVERIES: [Delivery; 3] = [Delivery::Batch(1), Delivery::Batch(16), Delivery::Stream];
 const INITIAL: [usize; 3] = [4 << 10, 64 << 10, 512 << 10];
-
-/// Bytes of the buffers of `hand` and `floor`: two of the largest blocks or bodies.
-const FIXED: usize = 2 << 16;
 
 const MAGIC: [u8; 4] = *b"bw01";
 
@@ -63,24 +60,6 @@ fn checked(work: &Workload) -> Vec<Candidate<'_>> {
         header.starts_with(&MAGIC) && header.ends_with(&crc32fast::hash(body).to_be_bytes())
     };
     vec![floor(work), hand(work, 12, check), bytewise(work, INITIAL[0], framing)]
-}
-
-/// Only copies the blocks.
-fn floor(work: &Workload) -> Candidate<'_> {
-    let mut buf = vec![0; FIXED];
-    let mut end = 0;
-    let pass = move || {
-        for block in work.blocks() {
-            if buf.len() - end < block.len() {
-                end = 0;
-            }
-            buf[end..][..block.len()].copy_from_slice(block);
-            end += block.len();
-            black_box(&buf);
-        }
-        work.messages
-    };
-    Candidate { name: "floor", initial: None, pass: Box::new(pass) }
 }
 
 /// A loop by hand over a fixed buffer: the same blocks, the same limit. The length stands in the last four bytes of a

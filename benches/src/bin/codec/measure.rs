@@ -1,7 +1,12 @@
 //! Samples of CPU time, interleaved, and allocations.
 
+use crate::workload::Workload;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+use std::hint::black_box;
+
+/// Bytes of the buffers of `hand` and `floor`: two of the largest blocks or bodies.
+pub(crate) const FIXED: usize = 2 << 16;
 
 /// How often and how long.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +36,7 @@ pub(crate) struct Row {
     pub(crate) ns_per_message: f64,
     pub(crate) hand_ratio: f64,
     pub(crate) floor_ratio: f64,
+    pub(crate) hyper_ratio: f64,
     pub(crate) allocations_per_message: f64,
 }
 
@@ -43,7 +49,8 @@ pub(crate) struct Case {
     pub(crate) delivery: &'static str,
 }
 
-/// Measures the candidates of one case, one after the other in each round. There is a `floor` and a `hand` among them.
+/// Measures the candidates of one case, one after the other in each round. Ratios are to those called
+/// `hand`, `floor` and `hyper`, where there are such.
 pub(crate) fn rows(case: &Case, sampling: Sampling, mut candidates: Vec<Candidate<'_>>) -> Vec<Row> {
     let passes: Vec<_> = candidates.iter_mut().map(|candidate| calibrate(candidate, sampling.millis)).collect();
     let mut samples = vec![Vec::with_capacity(sampling.rounds); candidates.len()];
@@ -54,19 +61,20 @@ pub(crate) fn rows(case: &Case, sampling: Sampling, mut candidates: Vec<Candidat
         }
     }
     let position = |name| candidates.iter().position(|candidate| candidate.name == name);
-    let (floor, hand) = (position("floor"), position("hand"));
+    let (floor, hand, hyper) = (position("floor"), position("hand"), position("hyper"));
     let ratio = |at: usize, to: Option<usize>| {
         let Some(to) = to else { return f64::NAN };
         median(samples[at].iter().zip(&samples[to]).map(|(a, b)| a / b).collect())
     };
-    let measured: Vec<_> =
-        (0..candidates.len()).map(|at| (median(samples[at].clone()), ratio(at, hand), ratio(at, floor))).collect();
+    let measured: Vec<_> = (0..candidates.len())
+        .map(|at| (median(samples[at].clone()), ratio(at, hand), ratio(at, floor), ratio(at, hyper)))
+        .collect();
     let allocations: Vec<_> = candidates.iter_mut().map(allocations).collect();
     candidates
         .iter()
         .zip(measured)
         .zip(allocations)
-        .map(|((candidate, (ns_per_message, hand_ratio, floor_ratio)), allocations_per_message)| Row {
+        .map(|((candidate, (ns_per_message, hand_ratio, floor_ratio, hyper_ratio)), allocations_per_message)| Row {
             name: case.name.clone(),
             candidate: candidate.name,
             block: case.block,
@@ -76,9 +84,28 @@ pub(crate) fn rows(case: &Case, sampling: Sampling, mut candidates: Vec<Candidat
             ns_per_message,
             hand_ratio,
             floor_ratio,
+            hyper_ratio,
             allocations_per_message,
         })
         .collect()
+}
+
+/// Only copies the blocks.
+pub(crate) fn floor(work: &Workload) -> Candidate<'_> {
+    let mut buf = vec![0; FIXED];
+    let mut end = 0;
+    let pass = move || {
+        for block in work.blocks() {
+            if buf.len() - end < block.len() {
+                end = 0;
+            }
+            buf[end..][..block.len()].copy_from_slice(block);
+            end += block.len();
+            black_box(&buf);
+        }
+        work.messages
+    };
+    Candidate { name: "floor", initial: None, pass: Box::new(pass) }
 }
 
 /// How many passes take so many milliseconds.

@@ -5,15 +5,17 @@ use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 pub(crate) fn print(rows: &[Row], held: &[Held]) {
     if !rows.is_empty() {
-        let mut table = table(["case", "impl", "initial", "ns/message", "x hand", "x floor", "allocations/message"]);
+        let mut table =
+            table(["case", "impl", "initial", "ns/message", "x hand", "x floor", "x hyper", "allocations/message"]);
         for row in rows {
             table.add_row([
                 row.name.clone(),
                 row.candidate.into(),
                 row.initial.map_or_else(String::new, |initial| format!("{} KiB", initial >> 10)),
                 format!("{:.1}", row.ns_per_message),
-                format!("{:.2}", row.hand_ratio),
-                format!("{:.2}", row.floor_ratio),
+                ratio(row.hand_ratio),
+                ratio(row.floor_ratio),
+                ratio(row.hyper_ratio),
                 format!("{:.3}", row.allocations_per_message),
             ]);
         }
@@ -35,6 +37,11 @@ pub(crate) fn print(rows: &[Row], held: &[Held]) {
         right_align(&mut table, 3);
         println!("{table}");
     }
+}
+
+/// Nothing where there is nothing to compare with.
+fn ratio(ratio: f64) -> String {
+    if ratio.is_nan() { String::new() } else { format!("{ratio:.2}") }
 }
 
 fn table<const N: usize>(header: [&str; N]) -> Table {

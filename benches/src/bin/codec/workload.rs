@@ -1,20 +1,20 @@
-//! What is decoded: frames, and the blocks that they come in.
+//! What is decoded: messages, and the blocks that they come in.
 
 use std::ops::Range;
 
-/// Bytes of all frames, about: they stay in the second-level cache.
+/// Bytes of all messages, about: they stay in the second-level cache.
 const WIRE: usize = 256 * 1024;
 
 /// Largest body that is accepted, by all candidates.
 pub(crate) const MAX_BODY: usize = 1 << 20;
 
-/// How frames and blocks lie to each other.
+/// How messages and blocks lie to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// So many frames are delivered together, in blocks of at most the block size, and then there is a pause: the buffer
-    /// is drained.
+    /// So many messages are delivered together, in blocks of at most the block size, and then there is a pause: the
+    /// buffer is drained.
     Batch(usize),
-    /// One frame after the other, cut into blocks of the block size wherever that cuts.
+    /// One message after the other, cut into blocks of the block size wherever that cuts.
     Stream,
 }
 
@@ -35,14 +35,14 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// Frames of `header` with the length of the body in its bytes `length`, big endian.
+    /// The same message over and over: a payload of `body` bytes behind the header that is made for it.
     pub(crate) fn new(body: usize, block: usize, delivery: Delivery, header: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         let payload: Vec<u8> = (0..body).map(|i| i as u8).collect();
-        let frame = [header(&payload), payload].concat();
-        let messages = (WIRE / frame.len()).next_multiple_of(16);
-        let wire = frame.repeat(messages);
+        let message = [header(&payload), payload].concat();
+        let messages = (WIRE / message.len()).next_multiple_of(16);
+        let wire = message.repeat(messages);
         let delivered = match delivery {
-            Delivery::Batch(frames) => frame.len() * frames,
+            Delivery::Batch(messages) => message.len() * messages,
             Delivery::Stream => wire.len(),
         };
         let blocks = (0..wire.len())

@@ -1,0 +1,265 @@
+//! HTTP/1.1 requests: `bytewise` beside `hyper`, `hand` and `floor`.
+
+mod in_memory;
+
+use crate::{
+    measure::{Candidate, Case, FIXED, Row, Sampling, floor, rows as measure},
+    workload::{Delivery, MAX_BODY, Workload},
+};
+use bytewise::{
+    Machine, RecvBuf, SendBuf,
+    http1::{Config, NO_FIELDS, Server, ServerEvent},
+};
+use std::hint::black_box;
+
+/// A head as a program sends it.
+const SHORT: &str = "GET /state HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n";
+
+/// A head as a browser sends it.
+const LONG: &str = "GET /articles/2026/11/how-a-request-is-read?ref=front&page=2 HTTP/1.1\r\n\
+    Host: www.example.org\r\n\
+    User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0\r\n\
+    Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n\
+    Accept-Language: en-GB,en;q=0.7,de;q=0.3\r\n\
+    Accept-Encoding: gzip, deflate, br, zstd\r\n\
+    Referer: https://www.example.org/articles/2026/11/\r\n\
+    Connection: keep-alive\r\n\
+    Cookie: session=6f1d2c9be04a4b7f9a5317c2e8d0b641; theme=dark; consent=all; visits=17; language=en-GB; ad=0\r\n\
+    Upgrade-Insecure-Requests: 1\r\n\
+    Sec-Fetch-Dest: document\r\n\
+    Sec-Fetch-Mode: navigate\r\n\
+    Sec-Fetch-Site: same-origin\r\n\
+    Priority: u=0, i\r\n\
+    DNT: 1\r\n\r\n";
+
+/// Bytes of the longest head.
+const HEAD: usize = 8192;
+
+const BODIES: [usize; 3] = [64, 1024, 16_384];
+const DELIVERIES: [Delivery; 2] = [Delivery::Batch(1), Delivery::Batch(16)];
+const BLOCK: usize = 65_536;
+
+/// As many as `hand` has room for.
+const MAX_FIELDS: usize = 32;
+
+pub(crate) fn rows(filter: &str, sampling: Sampling) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (what, use_fields) in [("parse", false), ("fields", true)] {
+        for head in [SHORT, LONG] {
+            let name = format!("http/{what}/{}", head.len());
+            if name.contains(filter) {
+                let work = Workload::new(0, BLOCK, Delivery::Batch(1), |_| head.into());
+                let case = Case { name, block: Some(BLOCK), body: 0, delivery: "single" };
+                let candidates = vec![floor(&work), hand_parse(&work, use_fields), parse(&work, use_fields)];
+                rows.extend(measure(&case, sampling, candidates));
+            }
+        }
+    }
+    let name = format!("http/head/{HEAD}/1");
+    if name.contains(filter) {
+        let work = Workload::new(0, 1, Delivery::Batch(1), |_| long_head());
+        let case = Case { name, block: Some(1), body: 0, delivery: "single" };
+        let candidates = vec![floor(&work), push(&work), hand_parse(&work, false), parse(&work, false)];
+        rows.extend(measure(&case, sampling, candidates));
+    }
+    for body in BODIES {
+        for delivery in DELIVERIES {
+            let name = format!("http/echo/{body}/{}", delivery.name());
+            if name.contains(filter) {
+                let work = Workload::new(body, BLOCK, delivery, post);
+                let case = Case { name, block: Some(BLOCK), body, delivery: delivery.name() };
+                let candidates = vec![floor(&work), hand_echo(&work), echo(&work), in_memory::hyper(&work)];
+                rows.extend(measure(&case, sampling, candidates));
+            }
+        }
+    }
+    rows
+}
+
+fn post(body: &[u8]) -> Vec<u8> {
+    format!("POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len()).into_bytes()
+}
+
+/// A head of exactly that many bytes, in lines of about a hundred.
+fn long_head() -> Vec<u8> {
+    let mut head = b"GET /status HTTP/1.1\r\nHost: localhost\r\n".to_vec();
+    let end = HEAD - b"\r\n".len();
+    for number in 0.. {
+        let left = end - head.len();
+        let line = if left < 600 { left } else { 300 };
+        let name = format!("x-{number:03}: ");
+        head.extend(name.as_bytes());
+        head.resize(head.len() + line - name.len() - b"\r\n".len(), b'a');
+        head.extend(b"\r\n");
+        if line == left {
+            break;
+        }
+    }
+    head.extend(b"\r\n");
+    head
+}
+
+fn config() -> Config {
+    Config::default().with_max_head(2 * HEAD)
+}
+
+/// Only receives the blocks, into the buffer that `bytewise` has.
+fn push(work: &Workload) -> Candidate<'_> {
+    let mut rx = RecvBuf::new();
+    let pass = move || {
+        for block in work.blocks() {
+            rx.push(block);
+            if black_box(rx.unread()).len() == HEAD {
+                rx.take(HEAD);
+            }
+        }
+        work.messages
+    };
+    Candidate { name: "push", initial: None, pass: Box::new(pass) }
+}
+
+/// Reads heads. None is answered: each has a machine of its own, as the first one of a connection has.
+fn parse(work: &Workload, use_fields: bool) -> Candidate<'_> {
+    let (mut rx, mut tx, config) = (RecvBuf::new(), SendBuf::new(), config());
+    let mut http = Server::new(&config);
+    let pass = move || {
+        let mut messages = 0;
+        for block in work.blocks() {
+            rx.push(block);
+            let event = http.next_event(&mut rx, &mut tx).expect("requests are as they were sent");
+            let Some(ServerEvent::Request(head)) = event else { continue };
+            black_box((head.method(), head.target(), head.fields(), head.body_length()));
+            if use_fields {
+                head.fields().iter().for_each(|field| _ = black_box(field));
+            }
+            rx.take(rx.unread().len());
+            http = Server::new(&config);
+            messages += 1;
+        }
+        messages
+    };
+    Candidate { name: "bytewise", initial: None, pass: Box::new(pass) }
+}
+
+/// Sends bodies back while they come.
+fn echo(work: &Workload) -> Candidate<'_> {
+    let (mut rx, mut tx, mut http) = (RecvBuf::new(), SendBuf::new(), Server::new(&config()));
+    let pass = move || {
+        let mut messages = 0;
+        for block in work.blocks() {
+            rx.push(block);
+            while let Some(event) = http.next_event(&mut rx, &mut tx).expect("requests are as they were sent") {
+                let sent = match event {
+                    ServerEvent::Request(head) => http.send_response(200, NO_FIELDS, head.body_length(), &mut tx),
+                    ServerEvent::Data(data) => http.send_data(data, &mut tx),
+                    ServerEvent::End(_) => {
+                        messages += 1;
+                        http.send_end(NO_FIELDS, &mut tx)
+                    }
+                    _ => Ok(()),
+                };
+                sent.expect("it was asked for");
+            }
+            write(&mut tx);
+        }
+        messages
+    };
+    Candidate { name: "bytewise", initial: None, pass: Box::new(pass) }
+}
+
+fn write(tx: &mut SendBuf) {
+    while !tx.is_empty() {
+        let n = black_box(tx.pending()).len();
+        tx.consume(n);
+    }
+}
+
+/// A fixed buffer, which holds what has been received and not yet used.
+struct Fixed {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Fixed {
+    fn new() -> Self {
+        Self { bytes: vec![0; FIXED], start: 0, end: 0 }
+    }
+
+    fn push(&mut self, block: &[u8]) {
+        if self.bytes.len() - self.end < block.len() {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        self.bytes[self.end..][..block.len()].copy_from_slice(block);
+        self.end += block.len();
+    }
+
+    fn unread(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    fn take(&mut self, n: usize) {
+        self.start += n;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+}
+
+/// Copies heads, and gives each to bare `httparse` once its end is there.
+fn hand_parse(work: &Workload, use_fields: bool) -> Candidate<'_> {
+    let mut rx = Fixed::new();
+    let pass = move || {
+        let mut messages = 0;
+        for block in work.blocks() {
+            rx.push(block);
+            if !rx.unread().ends_with(b"\r\n\r\n") {
+                continue;
+            }
+            let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+            let mut head = httparse::Request::new(&mut fields);
+            let status = head.parse(rx.unread()).expect("requests are as they were sent");
+            let httparse::Status::Complete(length) = status else { continue };
+            black_box((head.method, head.path, &head.headers));
+            if use_fields {
+                head.headers.iter().for_each(|field| _ = black_box((field.name, field.value)));
+            }
+            rx.take(length);
+            messages += 1;
+        }
+        messages
+    };
+    Candidate { name: "hand", initial: None, pass: Box::new(pass) }
+}
+
+/// Echoes requests whose length is a plain number, by bare `httparse` between fixed buffers.
+fn hand_echo(work: &Workload) -> Candidate<'_> {
+    let (mut rx, mut tx) = (Fixed::new(), Vec::with_capacity(2 * FIXED));
+    let pass = move || {
+        let mut messages = 0;
+        for block in work.blocks() {
+            rx.push(block);
+            loop {
+                let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+                let mut head = httparse::Request::new(&mut fields);
+                let status = head.parse(rx.unread()).expect("requests are as they were sent");
+                let httparse::Status::Complete(start) = status else { break };
+                let length = head.headers.iter().find(|field| field.name.eq_ignore_ascii_case("content-length"));
+                let digits = length.map_or(&b"0"[..], |field| field.value);
+                let body = digits.iter().fold(0, |sum, digit| sum * 10 + usize::from(digit - b'0'));
+                assert!(body <= MAX_BODY, "above the limit");
+                let Some(data) = rx.unread()[start..].get(..body) else { break };
+                for piece in [&b"HTTP/1.1 200 OK\r\ncontent-length: "[..], digits, b"\r\n\r\n", data] {
+                    tx.extend_from_slice(piece);
+                }
+                rx.take(start + body);
+                messages += 1;
+            }
+            black_box(&tx);
+            tx.clear();
+        }
+        messages
+    };
+    Candidate { name: "hand", initial: None, pass: Box::new(pass) }
+}

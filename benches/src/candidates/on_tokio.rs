@@ -1,0 +1,103 @@
+//! Peers on tokio, in every topology.
+
+use super::Job;
+use crate::{load::companions::Companions, options::Topology};
+use bytewise_net::tokio::Stream;
+use std::{io, sync::Arc, thread};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    runtime::Builder,
+    sync::mpsc,
+};
+
+/// Spawns that future for each connection, which has `TCP_NODELAY`.
+pub(super) fn serve<F>(job: Job, connection: impl Fn(TcpStream) -> F + Copy + Send + 'static) -> io::Result<()>
+where
+    F: Future<Output = io::Result<()>> + Send + 'static,
+{
+    match job.topology {
+        Topology { contexts: 1, threads } => on_one_context(job, threads, connection),
+        Topology { contexts, .. } => on_many_contexts(job, contexts, connection),
+    }
+}
+
+/// One runtime, on one thread or on several.
+fn on_one_context<F>(
+    job: Job,
+    threads: usize,
+    connection: impl Fn(TcpStream) -> F + Copy + Send + 'static,
+) -> io::Result<()>
+where
+    F: Future<Output = io::Result<()>> + Send + 'static,
+{
+    let runtime = match threads {
+        1 => Builder::new_current_thread().enable_all().build(),
+        threads => Builder::new_multi_thread().worker_threads(threads).enable_all().build(),
+    }?;
+    let accept = async move {
+        job.listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(job.listener)?;
+        loop {
+            let (stream, _) = listener.accept().await?;
+            spawn(stream, connection, job.companions.as_ref())?;
+        }
+    };
+    match threads {
+        1 => runtime.block_on(accept),
+        _ => runtime.block_on(runtime.spawn(accept)).map_err(io::Error::other)?,
+    }
+}
+
+/// A runtime per thread; this thread accepts, and hands out round robin.
+fn on_many_contexts<F>(
+    job: Job,
+    contexts: usize,
+    connection: impl Fn(TcpStream) -> F + Copy + Send + 'static,
+) -> io::Result<()>
+where
+    F: Future<Output = io::Result<()>> + Send + 'static,
+{
+    let mut queues = Vec::new();
+    for _ in 0..contexts {
+        let (queue, mut accepted) = mpsc::unbounded_channel::<std::net::TcpStream>();
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let companions = job.companions.clone();
+        let serve = async move {
+            while let Some(stream) = accepted.recv().await {
+                spawn(TcpStream::from_std(stream)?, connection, companions.as_ref())?;
+            }
+            Ok(())
+        };
+        thread::spawn(move || {
+            let result: io::Result<()> = runtime.block_on(serve);
+            if let Err(error) = result {
+                eprintln!("a context has ended: {error}");
+            }
+        });
+        queues.push(queue);
+    }
+    for queue in queues.iter().cycle() {
+        let (stream, _) = job.listener.accept()?;
+        stream.set_nonblocking(true)?;
+        queue.send(stream).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// A task for the connection, and one for a client if there are some.
+fn spawn<F>(
+    stream: TcpStream,
+    connection: impl Fn(TcpStream) -> F,
+    companions: Option<&Arc<Companions>>,
+) -> io::Result<()>
+where
+    F: Future<Output = io::Result<()>> + Send + 'static,
+{
+    stream.set_nodelay(true)?;
+    // The client sees how it went.
+    tokio::spawn(connection(stream));
+    if let Some(companions) = companions {
+        tokio::spawn(companions.client(|stream| TcpStream::from_std(stream).map(Stream::new)));
+    }
+    Ok(())
+}
