@@ -53,9 +53,12 @@ impl Buffers {
     }
 
     /// The pair to work with.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pair(&mut self) -> &mut Pair {
-        self.0.get_or_insert_with(spare)
+        if self.0.is_none() {
+            self.0 = Some(spare());
+        }
+        self.0.as_mut().expect("there is one now")
     }
 
     /// What is received, without taking a pair for it.
@@ -87,7 +90,7 @@ impl Buffers {
     }
 }
 
-#[inline]
+#[inline(never)]
 fn spare() -> Box<Pair> {
     SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default()
 }

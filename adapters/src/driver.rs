@@ -136,19 +136,19 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     #[inline]
     pub async fn next(&mut self) -> Result<Option<(M::Event<'_>, Outbox<'_, Io, M>)>, Error<M::Error>> {
         let inner = &mut *self.0;
-        if !poll_fn(|cx| inner.poll_ready(cx)).await? {
+        if !inner.is_ready() && !poll_fn(|cx| inner.poll_ready(cx)).await? {
             return Ok(None);
         }
         let Inner { machine, buffers, link, .. } = inner;
         let Pair { rx, tx, .. } = buffers.pair();
-        match machine.next_event(rx, tx) {
-            Ok(Some(event)) => Ok(Some((event, Outbox { machine, tx, link }))),
-            Ok(None) => Ok(None),
-            Err(error) => {
-                poll_fn(|cx| link.poll_room(tx, 0, cx)).await?;
-                Err(Error::Protocol(error))
-            }
-        }
+        // No event may be alive where this waits: it would be kept in the future, and be stored and loaded again on its way.
+        let error = match machine.next_event(rx, tx) {
+            Ok(Some(event)) => return Ok(Some((event, Outbox { machine, tx, link }))),
+            Ok(None) => return Ok(None),
+            Err(error) => error,
+        };
+        poll_fn(|cx| link.poll_room(tx, 0, cx)).await?;
+        Err(Error::Protocol(error))
     }
 
     /// Ends well: writes what is queued, then closes as the machine says, lingering or not.
@@ -172,6 +172,14 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
     /// Whether input can still lead to something.
     fn is_open(&self) -> bool {
         self.machine.next_io() == NextIo::Read && self.buffers.received().eof().is_none()
+    }
+
+    /// Whether an event is ready that needs nothing done before. What else there may be to look at waits until input does: that is
+    /// soon, and ends a batch of events as whole as it came.
+    #[inline]
+    fn is_ready(&mut self) -> bool {
+        let Pair { rx, tx, .. } = self.buffers.pair();
+        tx.queued() < HIGH_WATER && matches!(self.machine.poll(rx, tx), Ok(true))
     }
 
     /// Waits until an event is ready (`true`) or the connection is over.

@@ -281,6 +281,18 @@ impl SendBuf {
         self.end = self.sent + len;
     }
 
+    /// Appends what is written into so much space, which is not cleared; says how much of it that is.
+    #[cfg(feature = "http1")]
+    #[inline(always)]
+    pub(crate) fn put_with<const SPACE: usize>(&mut self, write: impl FnOnce(&mut [u8; SPACE]) -> usize) {
+        if self.bytes.len() - self.end < SPACE {
+            self.grow(SPACE);
+        }
+        if let Some(space) = self.bytes[self.end..].first_chunk_mut() {
+            self.end += write(space).min(SPACE);
+        }
+    }
+
     /// Closes the open tail, so that something else can be queued behind it.
     fn seal(&mut self) {
         let open = self.end - self.sent - self.sealed;

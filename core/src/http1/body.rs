@@ -181,8 +181,9 @@ impl Chunked {
     }
 }
 
+/// How much of what is available belongs to what is left.
 #[inline]
-fn at_most(available: usize, left: u64) -> usize {
+pub(super) fn at_most(available: usize, left: u64) -> usize {
     usize::try_from(left).map_or(available, |left| available.min(left))
 }
 

@@ -82,25 +82,14 @@ impl Machine for Client {
     type Event<'b> = ClientEvent<'b>;
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, rx: &mut RecvBuf, _: &mut SendBuf) -> Result<bool, Error> {
-        Ok(!matches!(self.step(rx)?, Step::Nothing))
+        Ok(!self.still_waits(rx) && !matches!(self.step(rx)?, Step::Nothing))
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_event<'b>(&mut self, rx: &'b mut RecvBuf, _: &mut SendBuf) -> Result<Option<ClientEvent<'b>>, Error> {
-        Ok(match self.step(rx)? {
-            Step::Nothing => None,
-            Step::Head => self.take_head(rx),
-            Step::Data(len) => {
-                self.took(len);
-                Some(ClientEvent::Data(rx.take(len)))
-            }
-            Step::End(len) => {
-                self.complete();
-                Some(ClientEvent::End(Fields::of_trailers(rx.take(len))))
-            }
-        })
+        if self.still_waits(rx) { Ok(None) } else { self.event(rx) }
     }
 
     /// Ends in order: what was asked for is still received, and no further request can be sent.

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 /// let for_old_clients = config.clone().allow(Leniency::MissingHost); // `config` is as it was
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Config(Arc<Settings>);
+pub struct Config(Option<Arc<Settings>>);
 
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
@@ -28,22 +28,19 @@ pub(super) struct Settings {
     forgiven: u8,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            max_head: 16 * 1024,
-            max_target: 8000,
-            max_fields: 100,
-            max_body: None,
-            max_chunk_line: 256,
-            max_trailers: 8 * 1024,
-            max_interim: 16,
-            max_outstanding: 1,
-            drain: 64 * 1024,
-            forgiven: 0,
-        }
-    }
-}
+/// What [`Config::default`] stands for, without an allocation of its own.
+static DEFAULT: Settings = Settings {
+    max_head: 16 * 1024,
+    max_target: 8000,
+    max_fields: 100,
+    max_body: None,
+    max_chunk_line: 256,
+    max_trailers: 8 * 1024,
+    max_interim: 16,
+    max_outstanding: 1,
+    drain: 64 * 1024,
+    forgiven: 0,
+};
 
 impl Settings {
     pub(super) fn allows(&self, leniency: Leniency) -> bool {
@@ -121,12 +118,13 @@ impl Config {
         self.with(|settings| settings.forgiven |= leniency.bit())
     }
 
+    #[inline]
     pub(super) fn settings(&self) -> &Settings {
-        &self.0
+        self.0.as_deref().unwrap_or(&DEFAULT)
     }
 
     fn with(mut self, set: impl FnOnce(&mut Settings)) -> Self {
-        set(Arc::make_mut(&mut self.0));
+        set(Arc::make_mut(self.0.get_or_insert_with(|| Arc::new(DEFAULT.clone()))));
         self
     }
 }

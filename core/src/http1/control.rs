@@ -3,7 +3,7 @@
 use super::{
     BodyLength, Error, Leniency, Version,
     config::Settings,
-    syntax::{decimal, is_token, items, trim},
+    syntax::{decimal, is_named, is_token, items, trim},
     target::is_authority,
 };
 use memchr::memchr;
@@ -41,52 +41,78 @@ enum Transfer {
 }
 
 /// What a head says beyond its text.
+///
+/// All but the length is in one byte: made of many and then moved at once, it would wait for its own stores.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meta {
     /// Of a body delimited by it.
     length: u64,
-    delimiter: Delimiter,
-    pub(super) version: Version,
-    /// The connection may be used again (RFC 9112, section 9.3).
-    pub(super) persistent: bool,
-    /// Both `upgrade` and the connection option are there, in HTTP/1.1 (RFC 9110, section 7.8).
-    pub(super) upgrade: bool,
-    pub(super) expects_continue: bool,
-    /// There is a length, and it does not count.
-    pub(super) hides_length: bool,
+    bits: u8,
 }
 
-/// [`BodyLength`] without the number: kept apart, both stay in registers (an enum built and moved at once stalls on its own
-/// stores).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Delimiter {
-    None,
-    Length,
-    Chunked,
-    UntilClose,
-}
+/// How the body is delimited: the lowest two bits.
+const NONE: u8 = 0;
+const LENGTH: u8 = 1;
+const CHUNKED: u8 = 2;
+const UNTIL_CLOSE: u8 = 3;
+const DELIMITER: u8 = 3;
+/// The others.
+const HTTP11: u8 = 1 << 2;
+const PERSISTENT: u8 = 1 << 3;
+const UPGRADE: u8 = 1 << 4;
+const EXPECTS_CONTINUE: u8 = 1 << 5;
+const HIDES_LENGTH: u8 = 1 << 6;
 
 impl Meta {
     #[inline]
     pub(super) const fn body(&self) -> BodyLength {
-        match self.delimiter {
-            Delimiter::None => BodyLength::None,
-            Delimiter::Length => BodyLength::Length(self.length),
-            Delimiter::Chunked => BodyLength::Chunked,
-            Delimiter::UntilClose => BodyLength::UntilClose,
+        match self.bits & DELIMITER {
+            NONE => BodyLength::None,
+            LENGTH => BodyLength::Length(self.length),
+            CHUNKED => BodyLength::Chunked,
+            _ => BodyLength::UntilClose,
         }
     }
 
     /// Whether not one byte of a body can follow.
     #[inline]
     pub(super) const fn is_without_body(&self) -> bool {
-        matches!(self.delimiter, Delimiter::None) || (matches!(self.delimiter, Delimiter::Length) && self.length == 0)
+        self.bits & DELIMITER <= LENGTH && self.length == 0
+    }
+
+    #[inline]
+    pub(super) const fn version(&self) -> Version {
+        if self.bits & HTTP11 == 0 { Version::Http10 } else { Version::Http11 }
+    }
+
+    /// The connection may be used again (RFC 9112, section 9.3).
+    #[inline]
+    pub(super) const fn is_persistent(&self) -> bool {
+        self.bits & PERSISTENT != 0
+    }
+
+    /// Both `upgrade` and the connection option are there, in HTTP/1.1 (RFC 9110, section 7.8).
+    #[inline]
+    pub(super) const fn is_upgrade(&self) -> bool {
+        self.bits & UPGRADE != 0
+    }
+
+    /// The client waits for `100`: in HTTP/1.1, with a body (RFC 9110, section 10.1.1).
+    #[inline]
+    pub(super) const fn expects_continue(&self) -> bool {
+        self.bits & EXPECTS_CONTINUE != 0
+    }
+
+    /// There is a length, and it does not count.
+    #[inline]
+    pub(super) const fn hides_length(&self) -> bool {
+        self.bits & HIDES_LENGTH != 0
     }
 }
 
 impl Control {
     /// Takes note of a field. The value has no whitespace around it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note(
         &mut self,
         name: &[u8],
@@ -97,20 +123,20 @@ impl Control {
     ) -> Result<(), Error> {
         // Few lengths matter, and most fields have another.
         match name.len() {
-            4 if side == Side::Request && name.eq_ignore_ascii_case(b"host") => {
+            4 if side == Side::Request && is_named(name, b"host") => {
                 // RFC 9112, section 3.2.
                 if self.host || !is_authority(value) {
                     return Err(Error::Host);
                 }
                 self.host = true;
             }
-            6 if name.eq_ignore_ascii_case(b"expect") => {
+            6 if is_named(name, b"expect") => {
                 self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue");
             }
-            7 if name.eq_ignore_ascii_case(b"upgrade") => self.upgrade_field = true,
-            10 if name.eq_ignore_ascii_case(b"connection") => self.note_connection(value),
-            14 if name.eq_ignore_ascii_case(b"content-length") => self.note_length(value, settings)?,
-            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.note_codings(value, version, settings)?,
+            7 if is_named(name, b"upgrade") => self.upgrade_field = true,
+            10 if is_named(name, b"connection") => self.note_connection(value),
+            14 if is_named(name, b"content-length") => self.note_length(value, settings)?,
+            17 if is_named(name, b"transfer-encoding") => self.note_codings(value, version, settings)?,
             _ => {}
         }
         Ok(())
@@ -178,32 +204,30 @@ impl Control {
     }
 
     /// All fields are noted: how the body is delimited (RFC 9112, section 6.3), and whether the connection persists (9.3).
-    #[inline]
+    #[inline(always)]
     pub(super) fn finish(&self, side: Side, version: Version, settings: &Settings) -> Result<Meta, Error> {
         let http11 = version == Version::Http11;
         if side == Side::Request && !self.host && http11 && !settings.allows(Leniency::MissingHost) {
             return Err(Error::Host);
         }
         let delimiter = match self.transfer {
-            Transfer::Absent if self.digits > 0 => Delimiter::Length,
-            Transfer::Absent if side == Side::Request => Delimiter::None,
-            Transfer::Absent => Delimiter::UntilClose,
-            Transfer::Chunked => Delimiter::Chunked,
+            Transfer::Absent if self.digits > 0 => LENGTH,
+            Transfer::Absent if side == Side::Request => NONE,
+            Transfer::Absent => UNTIL_CLOSE,
+            Transfer::Chunked => CHUNKED,
             Transfer::Unknown => return Err(Error::TransferEncoding),
             Transfer::UnknownThenChunked => return Err(Error::UnsupportedCoding),
         };
-        let hides_length = delimiter == Delimiter::Chunked && self.digits > 0;
-        let mut meta = Meta {
-            length: self.length,
-            delimiter,
-            version,
-            // Of two framings one is wrong, and what follows may be either (6.1).
-            persistent: !self.close && (http11 || self.keep_alive) && !hides_length,
-            hides_length,
-            upgrade: self.upgrade_field && self.upgrade_option && http11,
-            expects_continue: false,
-        };
-        meta.expects_continue = self.expects_continue && http11 && !meta.is_without_body();
+        let hides_length = delimiter == CHUNKED && self.digits > 0;
+        // Of two framings one is wrong, and what follows may be either (6.1).
+        let persistent = !self.close && (http11 || self.keep_alive) && !hides_length;
+        let mut bits = delimiter;
+        bits |= if http11 { HTTP11 } else { 0 };
+        bits |= if persistent { PERSISTENT } else { 0 };
+        bits |= if hides_length { HIDES_LENGTH } else { 0 };
+        bits |= if self.upgrade_field && self.upgrade_option && http11 { UPGRADE } else { 0 };
+        let mut meta = Meta { length: self.length, bits };
+        meta.bits |= if self.expects_continue && http11 && !meta.is_without_body() { EXPECTS_CONTINUE } else { 0 };
         Ok(meta)
     }
 }

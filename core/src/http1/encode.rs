@@ -7,12 +7,27 @@ use super::{
 };
 use crate::{Payload, SendBuf};
 
+/// Room for a status line: all of it is copied, since a copy of a known size is a few instructions.
+const STATUS_LINE: usize = 48;
+
+/// A status line, and its length.
+type StatusLine = ([u8; STATUS_LINE], usize);
+
+const fn padded(line: &str) -> StatusLine {
+    let mut bytes = [0; STATUS_LINE];
+    bytes.split_at_mut(line.len()).0.copy_from_slice(line.as_bytes());
+    (bytes, line.len())
+}
+
 /// Full status lines, so that one is one copy.
 macro_rules! status_lines {
     ($($status:literal $reason:literal),+ $(,)?) => {
-        const fn status_line(status: u16) -> Option<&'static str> {
+        const fn status_line(status: u16) -> Option<&'static StatusLine> {
             match status {
-                $($status => Some(concat!("HTTP/1.1 ", $status, " ", $reason, "\r\n")),)+
+                $($status => {
+                    static LINE: StatusLine = padded(concat!("HTTP/1.1 ", $status, " ", $reason, "\r\n"));
+                    Some(&LINE)
+                })+
                 _ => None,
             }
         }
@@ -39,14 +54,15 @@ status_lines! {
 #[inline]
 pub(super) fn put_status_line(status: u16, tx: &mut SendBuf) {
     match status_line(status) {
-        Some(line) => tx.put_parts([line.as_bytes()]),
-        None => {
-            let mut line = Line::new();
+        Some((line, len)) => tx.put_with(|space| {
+            *space = *line;
+            *len
+        }),
+        None => put_line(tx, |line| {
             line.push(b"HTTP/1.1 ");
             line.push_decimal(status.into());
             line.push(b" \r\n");
-            tx.put_parts([line.as_bytes()]);
-        }
+        }),
     }
 }
 
@@ -157,19 +173,24 @@ pub(super) const fn connection(noted: Noted, close: bool, keep_alive: bool) -> &
 /// The end of a head: the fields that the core writes, the blank line, and what of the body is there.
 #[inline]
 pub(super) fn put_end_of_head(connection: &[u8], framing: Framing, body: Payload<'_>, tx: &mut SendBuf) {
-    let mut line = Line::new();
-    line.push(connection);
-    match framing {
-        Framing::Nothing => {}
-        Framing::Length(length) => {
-            line.push(b"content-length: ");
-            line.push_decimal(length);
-            line.push(b"\r\n");
+    put_line(tx, |line| {
+        if !connection.is_empty() {
+            line.push(connection);
         }
-        Framing::Chunked => line.push(b"transfer-encoding: chunked\r\n"),
+        match framing {
+            Framing::Nothing => {}
+            Framing::Length(length) => {
+                line.push(b"content-length: ");
+                line.push_decimal(length);
+                line.push(b"\r\n");
+            }
+            Framing::Chunked => line.push(b"transfer-encoding: chunked\r\n"),
+        }
+        line.push(b"\r\n");
+    });
+    if !body.is_empty() {
+        tx.put_unit(&[], body);
     }
-    line.push(b"\r\n");
-    tx.put_unit(line.as_bytes(), body);
 }
 
 /// A body being sent.
@@ -206,11 +227,11 @@ impl Outgoing {
             Self::UntilClose => tx.put_unit(&[], data),
             // An empty chunk would be the last one.
             Self::Chunked if !data.is_empty() => {
-                let size = size_line(data.len() as u64);
+                put_size_line(data.len() as u64, tx);
                 if data.len() < SendBuf::UNCOPIED_FROM {
-                    tx.put_parts([size.as_bytes(), data.as_bytes(), b"\r\n"]);
+                    tx.put_parts([data.as_bytes(), b"\r\n"]);
                 } else {
-                    tx.put_unit(size.as_bytes(), data);
+                    tx.put_unit(&[], data);
                     tx.put_parts([b"\r\n"]);
                 }
             }
@@ -228,7 +249,7 @@ impl Outgoing {
             }
             Self::UntilClose => tx.put_external(len),
             Self::Chunked if len > 0 => {
-                tx.put_parts([size_line(len).as_bytes()]);
+                put_size_line(len, tx);
                 tx.put_external(len);
                 tx.put_parts([b"\r\n"]);
             }
@@ -266,35 +287,45 @@ pub(super) fn put_no_end(
 
 /// The line before a chunk of so many bytes (RFC 9112, section 7.1).
 #[inline]
-fn size_line(len: u64) -> Line {
-    let mut line = Line::new();
-    line.push_hex(len);
-    line.push(b"\r\n");
-    line
+fn put_size_line(len: u64, tx: &mut SendBuf) {
+    put_line(tx, |line| {
+        line.push_hex(len);
+        line.push(b"\r\n");
+    });
 }
 
-/// A short line, made on the stack: at most two fields of the core and a blank line.
-struct Line {
-    bytes: [u8; 96],
+/// Longest piece that is made at once: two fields of the core and a blank line.
+const LINE: usize = 96;
+
+/// Appends a piece that is made in place.
+#[inline(always)]
+fn put_line(tx: &mut SendBuf, make: impl FnOnce(&mut Line<'_>)) {
+    tx.put_with(|space| {
+        let mut line = Line { space, len: 0 };
+        make(&mut line);
+        line.len
+    });
+}
+
+/// A short piece, made in the send buffer.
+struct Line<'s> {
+    space: &'s mut [u8; LINE],
     len: usize,
 }
 
-impl Line {
-    #[inline]
-    const fn new() -> Self {
-        Self { bytes: [0; 96], len: 0 }
-    }
-
-    #[inline]
+impl Line<'_> {
+    #[inline(always)]
     fn push(&mut self, bytes: &[u8]) {
-        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.space[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
 
+    #[inline]
     fn push_decimal(&mut self, n: u64) {
         self.push_digits(n, 10, n.checked_ilog10().unwrap_or(0) + 1);
     }
 
+    #[inline]
     fn push_hex(&mut self, n: u64) {
         self.push_digits(n, 16, n.checked_ilog2().unwrap_or(0) / 4 + 1);
     }
@@ -302,15 +333,10 @@ impl Line {
     #[inline(always)]
     fn push_digits(&mut self, mut n: u64, base: u64, count: u32) {
         let end = self.len + count as usize;
-        for digit in self.bytes[self.len..end].iter_mut().rev() {
+        for digit in self.space[self.len..end].iter_mut().rev() {
             *digit = b"0123456789abcdef"[(n % base) as usize];
             n /= base;
         }
         self.len = end;
-    }
-
-    #[inline]
-    fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
     }
 }

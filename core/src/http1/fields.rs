@@ -95,7 +95,8 @@ impl<'b> Fields<'b> {
 
     fn raw(self) -> impl Iterator<Item = Raw<'b>> + Clone {
         lines(self.section).filter_map(move |line| {
-            let (name, value) = line.split_at(memchr(b':', line)?);
+            // Names are short: a search that is set up for long ones would take longer.
+            let (name, value) = line.split_at(line.iter().position(|&byte| byte == b':')?);
             let name = trim_end(name);
             let shown = match self.place {
                 Place::Head => true,

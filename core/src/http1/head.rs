@@ -136,7 +136,7 @@ impl<'b> RequestHead<'b> {
     /// Protocol version.
     #[inline]
     pub const fn version(&self) -> Version {
-        self.meta.version
+        self.meta.version()
     }
 
     /// Header fields.
@@ -145,7 +145,7 @@ impl<'b> RequestHead<'b> {
         // Behind `method SP target SP HTTP/1.1`.
         let line = self.line.method as usize + self.line.target as usize + 10;
         let line_end = if self.bytes[line] == b'\r' { 2 } else { 1 };
-        Fields::of_head(&self.bytes[line + line_end..], self.meta.hides_length)
+        Fields::of_head(&self.bytes[line + line_end..], self.meta.hides_length())
     }
 
     /// How the body is delimited.
@@ -157,7 +157,7 @@ impl<'b> RequestHead<'b> {
     /// Whether the client waits for `100`; never in HTTP/1.0, nor without a body (RFC 9110, section 10.1.1).
     #[inline]
     pub const fn expects_continue(&self) -> bool {
-        self.meta.expects_continue
+        self.meta.expects_continue()
     }
 }
 
@@ -230,13 +230,13 @@ impl<'b> ResponseHead<'b> {
     /// Protocol version.
     #[inline]
     pub const fn version(&self) -> Version {
-        self.meta.version
+        self.meta.version()
     }
 
     /// Header fields.
     #[inline]
     pub fn fields(&self) -> Fields<'b> {
-        Fields::of_head(&self.bytes[self.line.len as usize..], self.meta.hides_length)
+        Fields::of_head(&self.bytes[self.line.len as usize..], self.meta.hides_length())
     }
 
     /// How the body is delimited; for HEAD and 304, how it would be.

@@ -120,6 +120,12 @@ impl<S: StartLine> HeadLines<S> {
         Self { lines: FieldLines::new(), start: None, control: Control::default() }
     }
 
+    /// Whether a few more bytes of a field have come, and nothing else to look at. `head` is all there is of it.
+    #[inline]
+    pub(super) fn continues(&mut self, head: &[u8], most: usize) -> bool {
+        self.start.is_some() && head.len() < most && self.lines.scan.continues(head)
+    }
+
     /// Goes on with what has come. `window` is the head from its first byte, as far as it may go.
     pub(super) fn advance(&mut self, window: &mut [u8], settings: &Settings) -> Result<Progress<S>, Error> {
         let (start, version) = match self.start {

@@ -46,6 +46,20 @@ impl LineScan {
         }
     }
 
+    /// Whether all that came since, a few bytes, is part of the line under way. [`find_line_feed`](Self::find_line_feed)
+    /// tells the same; this is cheaper where input comes in small blocks.
+    #[inline]
+    pub(super) fn continues(&mut self, section: &[u8]) -> bool {
+        /// Above it, a search that is set up for long input is worth it.
+        const FEW: usize = 16;
+        let new = &section[self.searched()..];
+        let continues = new.len() <= FEW && !new.contains(&b'\n');
+        if continues {
+            self.searched = section.len() as u32;
+        }
+        continues
+    }
+
     /// The line under way, which ends there, without its end.
     #[inline]
     pub(super) fn take_line<'s>(

@@ -83,25 +83,14 @@ impl Machine for Server {
     type Event<'b> = ServerEvent<'b>;
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<bool, Error> {
-        Ok(!matches!(self.step(rx, tx)?, Step::Nothing))
+        Ok(self.at_hand(rx).is_some() || (!self.still_waits(rx) && !matches!(self.step(rx, tx)?, Step::Nothing)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_event<'b>(&mut self, rx: &'b mut RecvBuf, tx: &mut SendBuf) -> Result<Option<ServerEvent<'b>>, Error> {
-        Ok(match self.step(rx, tx)? {
-            Step::Nothing => None,
-            Step::Head => self.take_head(rx).map(ServerEvent::Request),
-            Step::Data(len) => {
-                self.took(len);
-                Some(ServerEvent::Data(rx.take(len)))
-            }
-            Step::End(len) => {
-                self.complete();
-                Some(ServerEvent::End(Fields::of_trailers(rx.take(len))))
-            }
-        })
+        if self.still_waits(rx) { Ok(None) } else { self.event(rx, tx) }
     }
 
     /// Ends in order: the response under way is finished, and no further request is begun.

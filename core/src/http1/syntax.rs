@@ -1,10 +1,16 @@
 //! The characters of which heads are made (RFC 9110, section 5).
 
 /// Characters of a token (RFC 9110, section 5.6.2).
-const TCHAR: [bool; 256] = table(b"!#$%&'*+-.^_`|~");
+const TCHAR: [bool; 256] = alphanumeric_and(b"!#$%&'*+-.^_`|~");
+
+/// Whether all bytes are in the table. Without an early exit, since that is what is expected, and cheaper for a few of them.
+#[inline(always)]
+pub(super) fn are_all(table: &[bool; 256], bytes: &[u8]) -> bool {
+    bytes.iter().fold(true, |all, &byte| all & table[usize::from(byte)])
+}
 
 /// A table of letters, digits, and `others`.
-pub(super) const fn table(others: &[u8]) -> [bool; 256] {
+pub(super) const fn alphanumeric_and(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0u8;
     while byte < 128 {
@@ -26,7 +32,20 @@ pub(super) const fn is_tchar(byte: u8) -> bool {
 /// Whether it is a token: a method, a field name.
 #[inline]
 pub(super) fn is_token(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.iter().all(|&byte| is_tchar(byte))
+    !bytes.is_empty() && are_all(&TCHAR, bytes)
+}
+
+/// Whether a token is that name, which is in lower case and made of letters and hyphens, in any case.
+///
+/// No other character of a token becomes one of these by the bit of the case. As arrays, they are compared in a few words.
+#[inline(always)]
+pub(super) fn is_named<const N: usize>(token: &[u8], name: &[u8; N]) -> bool {
+    let Ok(token) = <&[u8; N]>::try_from(token) else { return false };
+    let mut differing = 0;
+    for at in 0..N {
+        differing |= (token[at] | 0x20) ^ name[at];
+    }
+    differing == 0
 }
 
 /// Whether it has no control characters but tabs (RFC 9110, section 5.5). Without an early exit, so that it is vectorised.

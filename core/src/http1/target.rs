@@ -1,11 +1,11 @@
 //! Request targets and authorities (RFC 9112, section 3.2; RFC 3986).
 
-use super::syntax::table;
+use super::syntax::{alphanumeric_and, are_all};
 
 /// Whether a target has the form that its method requires, and no character that cannot be in it.
 #[inline]
 pub(super) fn is_target(method: &[u8], target: &[u8]) -> bool {
-    is_visible(target)
+    are_all(&VISIBLE, target)
         && match target {
             _ if method == b"CONNECT" => is_authority_form(target),
             [b'/', ..] => true,
@@ -14,14 +14,9 @@ pub(super) fn is_target(method: &[u8], target: &[u8]) -> bool {
         }
 }
 
-/// Visible ASCII without `"`, `<`, `>` and `#`. What else RFC 3986 does not allow (`\ ^ { | }` and the backtick) browsers do send in queries.
-///
-/// Without an early exit, so that it is vectorised.
-fn is_visible(target: &[u8]) -> bool {
-    !target
-        .iter()
-        .fold(false, |bad, &b| bad | (b <= b' ') | (b >= 0x7F) | (b == b'"') | (b == b'#') | (b == b'<') | (b == b'>'))
-}
+/// Visible ASCII without `"`, `<`, `>` and `#`. What else RFC 3986 does not allow (`\ ^ { | }` and the backtick) browsers do send
+/// in queries.
+const VISIBLE: [bool; 256] = alphanumeric_and(b"!$%&'()*+,-./:;=?@[\\]^_`{|}~");
 
 /// `host:port`, both there (RFC 9112, section 3.2.3).
 fn is_authority_form(target: &[u8]) -> bool {
@@ -43,10 +38,16 @@ pub(super) fn absolute(target: &[u8]) -> Option<&[u8]> {
 }
 
 /// Characters of a registered name or an IPv4 address (RFC 3986, section 3.2.2).
-const REG_NAME: [bool; 256] = table(b"-._~!$&'()*+,;=");
+const REG_NAME: [bool; 256] = alphanumeric_and(b"-._~!$&'()*+,;=");
 
 /// `uri-host [ ":" port ]`, as in `host` (RFC 9110, section 7.2); may be empty.
+#[inline]
 pub(super) fn is_authority(authority: &[u8]) -> bool {
+    // Most hosts are a name alone.
+    are_all(&REG_NAME, authority) || is_other_authority(authority)
+}
+
+fn is_other_authority(authority: &[u8]) -> bool {
     let rest = if let Some(literal) = authority.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|&b| b == b']') else { return false };
         if !is_ip_literal(&literal[..end]) {

@@ -33,11 +33,11 @@ pub(super) fn request(window: &[u8], settings: &Settings) -> Option<(usize, Requ
     let is_line = target.len() <= settings.max_target
         && method.len() + target.len() + 12 <= settings.max_target.saturating_add(MAX_BESIDE_TARGET)
         && target::is_target(method, target);
-    // httparse skips empty lines before the head, and takes a bare line feed for a line end.
-    if !is_line || head[0] == b'\r' || has_bare_line_feed(head) {
+    // Behind `method SP target SP HTTP/1.1`. httparse skips empty lines before the head.
+    if !is_line || offset(method, head) != 0 || !ends_line(head, method.len() + target.len() + 10) {
         return None;
     }
-    let meta = meta(request.headers, Side::Request, version, settings)?;
+    let meta = meta(request.headers, head, Side::Request, version, settings)?;
     Some((len, RequestLine { method: method.len() as u32, target: target.len() as u32 }, meta))
 }
 
@@ -55,18 +55,24 @@ pub(super) fn response(window: &[u8], settings: &Settings) -> Option<(usize, Sta
     let Ok(httparse::Status::Complete(len)) = parsed else { return None };
     let (status, version) = (response.code?, version(response.version?));
     let head = &window[..len];
-    if status < 100 || head[0] == b'\r' || has_bare_line_feed(head) {
+    let line_feed = memchr(b'\n', head)?;
+    if status < 100 || !head.starts_with(b"HTTP/") || !ends_line(head, line_feed - 1) {
         return None;
     }
-    let meta = meta(response.headers, Side::Response, version, settings)?;
-    let line = memchr(b'\n', head)? + 1;
-    Some((len, StatusLine { len: line as u32, status }, meta))
+    let meta = meta(response.headers, head, Side::Response, version, settings)?;
+    Some((len, StatusLine { len: line_feed as u32 + 1, status }, meta))
 }
 
 #[inline(always)]
-fn meta(fields: &[Header<'_>], side: Side, version: Version, settings: &Settings) -> Option<Meta> {
+fn meta(fields: &[Header<'_>], head: &[u8], side: Side, version: Version, settings: &Settings) -> Option<Meta> {
     let mut control = Control::default();
+    if !ends_line(head, head.len() - 2) {
+        return None;
+    }
     for field in fields {
+        if !ends_line(head, offset(field.value, head) + field.value.len()) {
+            return None;
+        }
         control.note(field.name.as_bytes(), field.value, side, version, settings).ok()?;
     }
     control.finish(side, version, settings).ok()
@@ -76,10 +82,15 @@ const fn version(minor: u8) -> Version {
     if minor == 0 { Version::Http10 } else { Version::Http11 }
 }
 
-/// Whether a line feed follows anything but a carriage return (RFC 9112, section 2.2). Without an early exit, so that it is
-/// vectorised.
-#[inline]
-fn has_bare_line_feed(head: &[u8]) -> bool {
-    let Some((first, rest)) = head.split_first() else { return false };
-    rest.iter().zip(head).fold(*first == b'\n', |bad, (&byte, &before)| bad | ((byte == b'\n') & (before != b'\r')))
+/// Whether a line end with a carriage return is there. httparse takes a bare line feed for one too, and drops whitespace before
+/// it; but it has seen that a line feed follows the carriage return.
+#[inline(always)]
+fn ends_line(head: &[u8], at: usize) -> bool {
+    head.get(at) == Some(&b'\r')
+}
+
+/// Where in the head a part of it begins.
+#[inline(always)]
+fn offset(part: &[u8], head: &[u8]) -> usize {
+    (part.as_ptr() as usize).wrapping_sub(head.as_ptr() as usize)
 }

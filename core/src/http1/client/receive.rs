@@ -4,7 +4,7 @@ use super::{Client, ClientEvent, Sending};
 use crate::{
     RecvBuf,
     http1::{
-        BodyLength, Error, ResponseHead,
+        BodyLength, Error, Fields, ResponseHead,
         body::{Available, Body},
         control::{Meta, Side},
         head::StatusLine,
@@ -51,6 +51,35 @@ pub(super) enum Step {
 }
 
 impl Client {
+    /// Whether there is nothing to do yet, where that is seen at a glance: between responses, and inside of a line.
+    #[inline(always)]
+    pub(super) fn still_waits(&mut self, rx: &RecvBuf) -> bool {
+        rx.eof().is_none()
+            && match &mut self.receiving {
+                Receiving::Head => rx.unread().is_empty(),
+                Receiving::HeadLines(lines) => {
+                    lines.continues(rx.unread(), self.config.settings().max_head.min(rx.bound()))
+                }
+                _ => false,
+            }
+    }
+
+    #[inline]
+    pub(super) fn event<'b>(&mut self, rx: &'b mut RecvBuf) -> Result<Option<ClientEvent<'b>>, Error> {
+        Ok(match self.step(rx)? {
+            Step::Nothing => None,
+            Step::Head => self.take_head(rx),
+            Step::Data(len) => {
+                self.took(len);
+                Some(ClientEvent::Data(rx.take(len)))
+            }
+            Step::End(len) => {
+                self.complete();
+                Some(ClientEvent::End(Fields::of_trailers(rx.take(len))))
+            }
+        })
+    }
+
     #[inline]
     pub(super) fn step(&mut self, rx: &mut RecvBuf) -> Result<Step, Error> {
         let settings = self.config.settings();
@@ -128,7 +157,7 @@ impl Client {
     fn found(&mut self, len: usize, line: StatusLine, meta: Meta) -> Result<Step, Error> {
         let asked = self.outstanding.front().copied();
         match line.status {
-            101 if asked == Some(Asked::Upgrade) && meta.upgrade && !self.is_sending() => {}
+            101 if asked == Some(Asked::Upgrade) && meta.is_upgrade() && !self.is_sending() => {}
             101 => return Err(Error::Unsolicited),
             100..200 if self.interim >= self.config.settings().max_interim => return Err(Error::TooManyInterim),
             _ => {}
@@ -164,7 +193,7 @@ impl Client {
             (204 | 304, _) | (_, Some(Asked::Head)) => BodyLength::None,
             _ => meta.body(),
         };
-        self.persistent = meta.persistent && length != BodyLength::UntilClose;
+        self.persistent = meta.is_persistent() && length != BodyLength::UntilClose;
         self.receiving = Receiving::Body(Body::new(length));
         Some(ClientEvent::Response(head))
     }

@@ -4,8 +4,8 @@ use super::{Responding, Server, put_refusal};
 use crate::{
     RecvBuf, SendBuf,
     http1::{
-        BodyLength, Error, RequestHead, Version,
-        body::{Available, Body},
+        BodyLength, Error, Fields, RequestHead, ServerEvent, Version,
+        body::{Available, Body, at_most},
         control::{Meta, Side},
         encode::put_status_line,
         head::RequestLine,
@@ -97,12 +97,76 @@ pub(super) enum Step {
 }
 
 impl Server {
+    /// Whether there is nothing to do yet, where that is seen at a glance: between requests, and inside of a line.
+    #[inline(always)]
+    pub(super) fn still_waits(&mut self, rx: &RecvBuf) -> bool {
+        rx.eof().is_none()
+            && match &mut self.receiving {
+                Receiving::Head { .. } => rx.unread().is_empty(),
+                Receiving::HeadLines { lines, .. } => {
+                    lines.continues(rx.unread(), self.config.settings().max_head.min(rx.bound()))
+                }
+                _ => false,
+            }
+    }
+
+    /// What there is to lend, where that is seen at a glance.
+    #[inline(always)]
+    pub(super) fn at_hand(&self, rx: &RecvBuf) -> Option<Step> {
+        match self.receiving {
+            Receiving::HeadFound { .. } => Some(Step::Head),
+            Receiving::NoBody | Receiving::Body(Body::Length { left: 0, .. }) => Some(Step::End(0)),
+            Receiving::Body(Body::Length { left, .. }) if !rx.unread().is_empty() => {
+                Some(Step::Data(at_most(rx.unread().len(), left)))
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn event<'b>(
+        &mut self,
+        rx: &'b mut RecvBuf,
+        tx: &mut SendBuf,
+    ) -> Result<Option<ServerEvent<'b>>, Error> {
+        let step = match (self.at_hand(rx), self.receiving) {
+            (Some(step), _) => step,
+            // Without a state in between, which would be stored and loaded at once.
+            (None, Receiving::Head { .. }) => match self.whole_head(rx) {
+                Some((len, line, meta)) => {
+                    return Ok(Some(ServerEvent::Request(self.begin(rx.take(len), line, meta))));
+                }
+                None => self.step_aside(rx, tx)?,
+            },
+            (None, _) => self.step(rx, tx)?,
+        };
+        Ok(match step {
+            Step::Nothing => None,
+            Step::Head => self.take_head(rx).map(ServerEvent::Request),
+            Step::Data(len) => {
+                self.took(len);
+                Some(ServerEvent::Data(rx.take(len)))
+            }
+            Step::End(len) => {
+                self.complete();
+                Some(ServerEvent::End(Fields::of_trailers(rx.take(len))))
+            }
+        })
+    }
+
     #[inline]
     pub(super) fn step(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<Step, Error> {
         let settings = self.config.settings();
         match &mut self.receiving {
             Receiving::HeadFound { .. } => Ok(Step::Head),
             Receiving::NoBody => Ok(Step::End(0)),
+            Receiving::BeforeBody(BodyLength::Length(length))
+                if !self.request.awaits_continue && *length <= self.request.max_body && !rx.unread().is_empty() =>
+            {
+                let length = *length;
+                self.receiving = Receiving::Body(Body::new(BodyLength::Length(length)));
+                Ok(Step::Data(at_most(rx.unread().len(), length)))
+            }
             Receiving::Body(body) => match body.advance(rx, self.request.max_body, Side::Request, settings) {
                 Ok(Available::Nothing) => Ok(Step::Nothing),
                 Ok(Available::Data(len)) => Ok(Step::Data(len)),
@@ -110,10 +174,7 @@ impl Server {
                 Err(error) => Err(self.fail(error, tx)),
             },
             Receiving::Head { .. } => {
-                // Most heads come whole: one that parses needs no search.
-                let unread = rx.unread();
-                let window = &unread[..unread.len().min(settings.max_head)];
-                if let Some((len, line, meta)) = whole::request(window, settings) {
+                if let Some((len, line, meta)) = self.whole_head(rx) {
                     self.receiving = Receiving::HeadFound { len: len as u32, line, meta };
                     return Ok(Step::Head);
                 }
@@ -123,9 +184,17 @@ impl Server {
         }
     }
 
+    /// The head that comes next, if it came whole, as most do: then it needs no search.
+    #[inline]
+    pub(super) fn whole_head(&self, rx: &RecvBuf) -> Option<(usize, RequestLine, Meta)> {
+        let settings = self.config.settings();
+        let unread = rx.unread();
+        whole::request(&unread[..unread.len().min(settings.max_head)], settings)
+    }
+
     /// The states that are left soon, or for good.
     #[inline(never)]
-    fn step_aside(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<Step, Error> {
+    pub(super) fn step_aside(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<Step, Error> {
         match self.try_step_aside(rx, tx) {
             Ok(Some(step)) => Ok(step),
             Ok(None) => self.step(rx, tx),
@@ -208,11 +277,17 @@ impl Server {
         }
     }
 
-    /// Lends the head that was found, and begins the cycle of its request.
+    /// Lends the head that was found.
     #[inline]
     pub(super) fn take_head<'b>(&mut self, rx: &'b mut RecvBuf) -> Option<RequestHead<'b>> {
         let Receiving::HeadFound { len, line, meta } = self.receiving else { return None };
-        let head = RequestHead::new(rx.take(len as usize), line, meta);
+        Some(self.begin(rx.take(len as usize), line, meta))
+    }
+
+    /// Begins the cycle of a request.
+    #[inline(always)]
+    pub(super) fn begin<'b>(&mut self, bytes: &'b [u8], line: RequestLine, meta: Meta) -> RequestHead<'b> {
+        let head = RequestHead::new(bytes, line, meta);
         self.requests = self.requests.wrapping_add(1);
         self.responding = Responding::Due;
         let method = match head.method_bytes() {
@@ -221,15 +296,15 @@ impl Server {
             _ => Method::Other,
         };
         self.request = Request {
-            version: meta.version,
+            version: meta.version(),
             method,
-            persistent: meta.persistent && method != Method::Connect,
-            upgrade: meta.upgrade,
-            awaits_continue: meta.expects_continue,
+            persistent: meta.is_persistent() && method != Method::Connect,
+            upgrade: meta.is_upgrade(),
+            awaits_continue: meta.expects_continue(),
             max_body: self.config.settings().max_body.unwrap_or(MAX_BODY),
         };
         self.receiving = if meta.is_without_body() { Receiving::NoBody } else { Receiving::BeforeBody(meta.body()) };
-        Some(head)
+        head
     }
 
     /// `len` bytes of the body are lent.
