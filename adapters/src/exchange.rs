@@ -7,6 +7,8 @@ use bytewise::{
         RequestHead, ResponseHead, Server, ServerEvent,
     },
 };
+use sealed::Piece;
+use std::mem;
 
 /// A request being answered ([`Server`]) or a response being received ([`Client`]): its head stays while its body comes.
 ///
@@ -49,6 +51,10 @@ pub struct Exchange<'c, Io, M: Exchanges> {
     driver: &'c mut Driver<Io, M>,
     head: Kept<M::Head>,
     trailers: OwnedFields,
+    /// What of a whole body has come, so that nothing is lost if its future is dropped.
+    gathered: Vec<u8>,
+    /// Bytes of the body that were lent.
+    taken: u64,
     /// The message is complete.
     ended: bool,
 }
@@ -58,24 +64,63 @@ pub trait Exchanges: Machine + sealed::Sealed {
     /// The head that an exchange keeps.
     #[doc(hidden)]
     type Head: sealed::Head;
+
+    /// What an event is to the body of a message.
+    #[doc(hidden)]
+    fn piece<'b>(event: Self::Event<'b>) -> Piece<'b>;
+
+    /// Bounds the body, all of it.
+    #[doc(hidden)]
+    fn limit(&mut self, bytes: u64);
 }
 
 impl Exchanges for Server {
     type Head = OwnedRequestHead;
+
+    fn piece<'b>(event: Self::Event<'b>) -> Piece<'b> {
+        match event {
+            ServerEvent::Data(data) => Piece::Data(data),
+            ServerEvent::End(trailers) => Piece::End(trailers),
+            _ => Piece::Other,
+        }
+    }
+
+    fn limit(&mut self, bytes: u64) {
+        self.limit_body(bytes);
+    }
 }
 
 impl Exchanges for Client {
     type Head = OwnedResponseHead;
+
+    fn piece<'b>(event: Self::Event<'b>) -> Piece<'b> {
+        match event {
+            ClientEvent::Data(data) => Piece::Data(data),
+            ClientEvent::End(trailers) => Piece::End(trailers),
+            _ => Piece::Other,
+        }
+    }
+
+    fn limit(&mut self, bytes: u64) {
+        self.limit_body(bytes);
+    }
 }
 
 #[expect(unnameable_types, reason = "that is what seals them")]
 mod sealed {
-    use bytewise::http1::{Client, OwnedRequestHead, OwnedResponseHead, Server};
+    use bytewise::http1::{Client, Fields, OwnedRequestHead, OwnedResponseHead, Server};
     use std::fmt::Debug;
 
     pub trait Sealed {}
     impl Sealed for Server {}
     impl Sealed for Client {}
+
+    #[derive(Debug)]
+    pub enum Piece<'b> {
+        Data(&'b [u8]),
+        End(Fields<'b>),
+        Other,
+    }
 
     pub trait Head: Debug {
         fn into_memory(self) -> Vec<u8>;
@@ -106,7 +151,8 @@ impl<H: sealed::Head> Drop for Kept<H> {
 
 impl<'c, Io, M: Exchanges> Exchange<'c, Io, M> {
     fn new(driver: &'c mut Driver<Io, M>, head: M::Head) -> Self {
-        Self { driver, head: Kept(Some(head)), trailers: OwnedFields::default(), ended: false }
+        let trailers = OwnedFields::default();
+        Self { driver, head: Kept(Some(head)), trailers, gathered: Vec::new(), taken: 0, ended: false }
     }
 
     /// The trailers, once [`data`](Self::data) has told the end; none before.
@@ -117,6 +163,52 @@ impl<'c, Io, M: Exchanges> Exchange<'c, Io, M> {
     /// Where to send: the response, or more of the request.
     pub fn outbox(&mut self) -> Outbox<'_, Io, M> {
         self.driver.outbox()
+    }
+}
+
+impl<Io: Transport, M: Exchanges> Exchange<'_, Io, M> {
+    /// The next piece of the body, and where to send; `None` at its end. A server sends the `100` that a client waits for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Driver::next`].
+    pub async fn data(&mut self) -> Result<Option<(&[u8], Outbox<'_, Io, M>)>, Error<M::Error>> {
+        let Self { driver, trailers, taken, ended, .. } = self;
+        if *ended {
+            return Ok(None);
+        }
+        if let Some((event, out)) = driver.next().await? {
+            match M::piece(event) {
+                Piece::Data(data) => {
+                    *taken += data.len() as u64;
+                    return Ok(Some((data, out)));
+                }
+                Piece::End(fields) => *trailers = fields.into_owned(),
+                Piece::Other => {}
+            }
+        }
+        *ended = true;
+        Ok(None)
+    }
+
+    /// Gathers what is left of the body; whether that is all of it.
+    async fn gather(&mut self, max: usize) -> Result<bool, Error<M::Error>> {
+        let Self { driver, trailers, gathered, taken, ended, .. } = self;
+        driver.machine_mut().limit(taken.saturating_add(max as u64));
+        while !*ended {
+            let Some((event, _)) = driver.next().await? else { break };
+            match M::piece(event) {
+                Piece::Data(data) if data.len() > max.saturating_sub(gathered.len()) => return Ok(false),
+                Piece::Data(data) => gathered.extend_from_slice(data),
+                Piece::End(fields) => {
+                    *trailers = fields.into_owned();
+                    *ended = true;
+                }
+                Piece::Other => {}
+            }
+        }
+        *ended = true;
+        Ok(true)
     }
 }
 
@@ -170,44 +262,25 @@ impl<Io: Transport> Exchange<'_, Io, Server> {
         self.head.0.as_ref().expect("kept until it is dropped").head()
     }
 
-    /// The next piece of its body, and where the response goes; `None` at its end. Sends the `100` a client waits for.
-    ///
-    /// # Errors
-    ///
-    /// As [`Driver::next`].
-    pub async fn data(&mut self) -> Result<Option<(&[u8], Outbox<'_, Io, Server>)>, Error<http1::Error>> {
-        let Self { driver, trailers, ended, .. } = self;
-        if *ended {
-            return Ok(None);
-        }
-        match driver.next().await? {
-            Some((ServerEvent::Data(data), out)) => return Ok(Some((data, out))),
-            Some((ServerEvent::End(fields), _)) => *trailers = fields.into_owned(),
-            _ => {}
-        }
-        *ended = true;
-        Ok(None)
-    }
-
     /// The whole body, or what is left of it, of at most `max` bytes; more is answered `413`.
+    ///
+    /// If its future is dropped, the next one goes on where it was.
     ///
     /// # Errors
     ///
     /// [`http1::Error::BodyTooLong`], and as [`Driver::next`].
     pub async fn body(&mut self, max: usize) -> Result<Bytes, Error<http1::Error>> {
-        self.driver.machine_mut().limit_body(max as u64);
-        let mut body = Body::new(max);
-        loop {
-            match self.data().await? {
-                None => return Ok(body.into()),
-                Some((data, _)) if body.add(data) => {}
-                Some((_, out)) => {
-                    // Only if part of the body was taken before: otherwise the machine knows the limit.
-                    let _ = out.machine.respond(413, NO_FIELDS, "", out.tx);
-                    return Err(Error::Protocol(http1::Error::BodyTooLong));
-                }
-            }
+        if self.gather(max).await? {
+            return Ok(mem::take(&mut self.gathered).into());
         }
+        // Only of a length, if part of it was taken before: otherwise the machine has found out, and answered.
+        let out = self.outbox();
+        out.machine.shut_down(out.tx);
+        // The misuse would be that a response has begun.
+        let _ = out.machine.respond(413, NO_FIELDS, "", out.tx);
+        out.machine.discard_body();
+        while self.driver.next().await?.is_some() {}
+        Err(Error::Protocol(http1::Error::BodyTooLong))
     }
 
     /// Queues a whole response; it is written when the connection next waits, or closes.
@@ -258,65 +331,17 @@ impl<Io: Transport> Exchange<'_, Io, Client> {
         self.head.0.as_ref().expect("kept until it is dropped").head()
     }
 
-    /// The next piece of its body, and where more of the request goes; `None` at its end.
-    ///
-    /// # Errors
-    ///
-    /// As [`Driver::next`].
-    pub async fn data(&mut self) -> Result<Option<(&[u8], Outbox<'_, Io, Client>)>, Error<http1::Error>> {
-        let Self { driver, trailers, ended, .. } = self;
-        if *ended {
-            return Ok(None);
-        }
-        match driver.next().await? {
-            Some((ClientEvent::Data(data), out)) => return Ok(Some((data, out))),
-            Some((ClientEvent::End(fields), _)) => *trailers = fields.into_owned(),
-            _ => {}
-        }
-        *ended = true;
-        Ok(None)
-    }
-
     /// The whole body, or what is left of it, of at most `max` bytes.
+    ///
+    /// If its future is dropped, the next one goes on where it was.
     ///
     /// # Errors
     ///
     /// [`http1::Error::BodyTooLong`], and as [`Driver::next`].
     pub async fn body(&mut self, max: usize) -> Result<Bytes, Error<http1::Error>> {
-        self.driver.machine_mut().limit_body(max as u64);
-        let mut body = Body::new(max);
-        while let Some((data, _)) = self.data().await? {
-            if !body.add(data) {
-                return Err(Error::Protocol(http1::Error::BodyTooLong));
-            }
+        if self.gather(max).await? {
+            return Ok(mem::take(&mut self.gathered).into());
         }
-        Ok(body.into())
-    }
-}
-
-/// A body being gathered: memory follows what has come.
-struct Body {
-    bytes: Vec<u8>,
-    max: usize,
-}
-
-impl Body {
-    const fn new(max: usize) -> Self {
-        Self { bytes: Vec::new(), max }
-    }
-
-    /// Whether there was room for it.
-    fn add(&mut self, data: &[u8]) -> bool {
-        let fits = data.len() <= self.max - self.bytes.len();
-        if fits {
-            self.bytes.extend_from_slice(data);
-        }
-        fits
-    }
-}
-
-impl From<Body> for Bytes {
-    fn from(body: Body) -> Self {
-        body.bytes.into()
+        Err(Error::Protocol(http1::Error::BodyTooLong))
     }
 }

@@ -28,6 +28,9 @@ pub(super) struct Settings {
     forgiven: u8,
 }
 
+/// Places in heads and trailer sections are kept in 32 bits.
+const MOST: usize = u32::MAX as usize;
+
 /// What [`Config::default`] stands for, without an allocation of its own.
 static DEFAULT: Settings = Settings {
     max_head: 16 * 1024,
@@ -57,8 +60,7 @@ impl Config {
     /// Start line and fields, with their line ends: 16 KiB unless set, 4 GiB at most (431).
     #[must_use]
     pub fn with_max_head(self, bytes: usize) -> Self {
-        // Places in a head are kept in 32 bits.
-        self.with(|settings| settings.max_head = bytes.min(u32::MAX as usize))
+        self.with(|settings| settings.max_head = bytes.min(MOST))
     }
 
     /// Request target, 8,000 bytes unless set (414). RFC 9112, section 3, recommends at least that.
@@ -67,7 +69,7 @@ impl Config {
         self.with(|settings| settings.max_target = bytes)
     }
 
-    /// Fields in a section, 100 unless set (431). Above 100, parsing a head allocates.
+    /// Fields in a section, 100 unless set (431). Heads with more than 100 are parsed line by line, which is slower.
     #[must_use]
     pub fn with_max_fields(self, count: usize) -> Self {
         self.with(|settings| settings.max_fields = count)
@@ -83,13 +85,13 @@ impl Config {
     /// A chunk-size line with its extensions and its line end, 256 bytes unless set (400). All extensions of one body: 16 KiB.
     #[must_use]
     pub fn with_max_chunk_line(self, bytes: usize) -> Self {
-        self.with(|settings| settings.max_chunk_line = bytes)
+        self.with(|settings| settings.max_chunk_line = bytes.min(MOST))
     }
 
     /// Trailer section with its line ends, 8 KiB unless set (431).
     #[must_use]
     pub fn with_max_trailers(self, bytes: usize) -> Self {
-        self.with(|settings| settings.max_trailers = bytes)
+        self.with(|settings| settings.max_trailers = bytes.min(MOST))
     }
 
     /// Client: interim responses before the final one, 16 unless set.

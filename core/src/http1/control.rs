@@ -131,7 +131,7 @@ impl Control {
                 self.host = true;
             }
             6 if is_named(name, b"expect") => {
-                self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue");
+                self.expects_continue |= items(value).any(|item| item.eq_ignore_ascii_case(b"100-continue"));
             }
             7 if is_named(name, b"upgrade") => self.upgrade_field = true,
             10 if is_named(name, b"connection") => self.note_connection(value),
@@ -147,7 +147,8 @@ impl Control {
         if memchr(b',', value).is_none() {
             return self.note_connection_option(value);
         }
-        items(value).for_each(|option| self.note_connection_option(option));
+        // Options are tokens: a quote is none, and hides no comma.
+        value.split(|&byte| byte == b',').for_each(|option| self.note_connection_option(trim(option)));
     }
 
     fn note_connection_option(&mut self, option: &[u8]) {

@@ -20,7 +20,9 @@ const VISIBLE: [bool; 256] = alphanumeric_and(b"!$%&'()*+,-./:;=?@[\\]^_`{|}~");
 
 /// `host:port`, both there (RFC 9112, section 3.2.3).
 fn is_authority_form(target: &[u8]) -> bool {
-    let port = target.iter().rposition(|&b| b == b':').map_or(0, |colon| target.len() - colon - 1);
+    // Colons in brackets are those of an address.
+    let host = memchr::memrchr(b']', target).map_or(0, |bracket| bracket + 1);
+    let port = memchr::memrchr(b':', &target[host..]).map_or(0, |colon| target.len() - host - colon - 1);
     port > 0 && is_authority(target) && !target.starts_with(b":")
 }
 

@@ -100,7 +100,7 @@ impl Client {
             Receiving::Head if !self.outstanding.is_empty() => {
                 // Most heads come whole: one that parses needs no search.
                 let unread = rx.unread();
-                let window = &unread[..unread.len().min(settings.max_head)];
+                let window = &unread[..unread.len().min(settings.max_head).min(rx.bound())];
                 if let Some((len, line, meta)) = whole::response(window, settings) {
                     return self.found(len, line, meta).map_err(|error| self.fail(error));
                 }

@@ -189,7 +189,7 @@ impl Server {
     pub(super) fn whole_head(&self, rx: &RecvBuf) -> Option<(usize, RequestLine, Meta)> {
         let settings = self.config.settings();
         let unread = rx.unread();
-        whole::request(&unread[..unread.len().min(settings.max_head)], settings)
+        whole::request(&unread[..unread.len().min(settings.max_head).min(rx.bound())], settings)
     }
 
     /// The states that are left soon, or for good.
@@ -226,6 +226,11 @@ impl Server {
                         Ok(Some(Step::Head))
                     }
                     Progress::Blank(_) if *after_blank => Err(Error::StartLine),
+                    Progress::Blank(len) if self.shutting_down => {
+                        rx.take(len);
+                        self.receiving = Receiving::Lingering;
+                        Ok(None)
+                    }
                     Progress::Blank(len) => {
                         rx.take(len);
                         self.receiving = Receiving::Head { after_blank: true };
@@ -256,11 +261,14 @@ impl Server {
                 loop {
                     match body.advance(rx, self.request.max_body, Side::Request, settings)? {
                         Available::Nothing => return Ok(Some(Step::Nothing)),
-                        Available::Data(len) if len as u64 > *budget => break,
                         Available::Data(len) => {
-                            *budget -= len as u64;
-                            body.took(len);
-                            rx.take(len);
+                            let n = at_most(len, *budget);
+                            *budget -= n as u64;
+                            body.took(n);
+                            rx.take(n);
+                            if n < len {
+                                break;
+                            }
                         }
                         Available::End(len) => {
                             rx.take(len);
@@ -310,6 +318,8 @@ impl Server {
     /// `len` bytes of the body are lent.
     #[inline]
     pub(super) const fn took(&mut self, len: usize) {
+        // It came without being asked for.
+        self.request.awaits_continue = false;
         if let Receiving::Body(body) = &mut self.receiving {
             body.took(len);
         }
@@ -356,7 +366,7 @@ impl Server {
     #[inline]
     pub(super) fn is_rest_worth_reading(&self) -> bool {
         let rest = match &self.receiving {
-            Receiving::BeforeBody(_) if self.request.awaits_continue => None,
+            Receiving::BeforeBody(_) | Receiving::Body(_) if self.request.awaits_continue => None,
             Receiving::BeforeBody(BodyLength::Length(length)) => Some(*length),
             Receiving::Body(body) | Receiving::Discarding { body, .. } => body.rest(),
             Receiving::BeforeBody(_) | Receiving::Abandoned => None,
