@@ -14,7 +14,7 @@
 
 use bytewise::http1::{Config, NO_FIELDS, Server};
 use bytewise_net::{BoxError, Driver, ServerOptions, Shutdown, Topology, Transport, bind_reuse_port, blocking};
-use std::{env, num::NonZeroUsize};
+use std::{env, num::NonZeroUsize, time::SystemTime};
 
 const UPLOAD: u64 = 4 << 30;
 
@@ -107,7 +107,7 @@ fn main() -> Result<(), BoxError> {
     println!("listening on http://{}", listener.local_addr()?);
 
     let options = ServerOptions::default().with_error_log(|error| eprintln!("{error}"));
-    let config = Config::default();
+    let config = Config::default().with_clock(SystemTime::now);
     let http = move || Server::new(&config);
     // Ends with the process; a program of yours would begin it at a signal.
     let shutdown = Shutdown::new();

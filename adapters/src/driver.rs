@@ -121,6 +121,13 @@ impl<Io, M> Driver<Io, M> {
 }
 
 impl<Io: Transport, M: Machine> Driver<Io, M> {
+    /// [`outbox`](Self::outbox) for an answer, which may be the last one: if the server ends, the machine knows.
+    #[inline]
+    pub(crate) fn outbox_for_answer(&mut self) -> Outbox<'_, Io, M> {
+        self.0.look_for_end();
+        self.outbox()
+    }
+
     /// The next event, and where answers to it go. `None` is the end: closed by the peer, finished, or switched to
     /// another protocol; [`Machine::next_io`] of the [`machine`](Self::machine) tells which. While that is
     /// [`NextIo::Paused`], it is no end: an HTTP server says so until the response that is due is sent.
@@ -172,6 +179,14 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
     /// Whether input can still lead to something.
     fn is_open(&self) -> bool {
         self.machine.next_io() == NextIo::Read && self.buffers.received().eof().is_none()
+    }
+
+    /// Has the machine know if the server ends: an answer that is about to be sent can say so.
+    #[inline]
+    fn look_for_end(&mut self) {
+        if let Some(Stage::Draining) = self.link.news() {
+            self.machine.shut_down(&mut self.buffers.pair().tx);
+        }
     }
 
     /// Whether an event is ready that needs nothing done before. What else there may be to look at waits until input does: that is

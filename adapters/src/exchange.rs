@@ -159,14 +159,16 @@ impl<'c, Io, M: Exchanges> Exchange<'c, Io, M> {
     pub fn trailers(&self) -> Fields<'_> {
         self.trailers.fields()
     }
-
-    /// Where to send: the response, or more of the request.
-    pub fn outbox(&mut self) -> Outbox<'_, Io, M> {
-        self.driver.outbox()
-    }
 }
 
 impl<Io: Transport, M: Exchanges> Exchange<'_, Io, M> {
+    /// Where to send: the response, or more of the request.
+    ///
+    /// If the server is ending, a response whose head is sent from now on says `connection: close`.
+    pub fn outbox(&mut self) -> Outbox<'_, Io, M> {
+        self.driver.outbox_for_answer()
+    }
+
     /// The next piece of the body, and where to send; `None` at its end. A server sends the `100` that a client waits for.
     ///
     /// # Errors
@@ -294,7 +296,7 @@ impl<Io: Transport> Exchange<'_, Io, Server> {
         fields: impl IntoIterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
         body: impl Into<Payload<'a>>,
     ) -> Result<(), Misuse> {
-        let out = self.driver.outbox();
+        let out = self.driver.outbox_for_answer();
         out.machine.respond(status, fields, body, out.tx)
     }
 }

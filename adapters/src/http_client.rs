@@ -16,7 +16,13 @@ use bytewise::{
     http1::{self, BodyLength, Client, ClientEvent, Config},
 };
 use pool::{Origin, Pool};
-use std::{fmt, future::Future, io, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    io,
+    sync::Arc,
+    task::{Context, Waker},
+};
 use url::Url;
 
 /// How a runtime connects. Each has one, `Connector`; implement it to bring a runtime of your own, or a proxy.
@@ -36,6 +42,14 @@ pub trait Connect: Clone + Send + Sync {
         options: &ClientOptions,
         machine: Client,
     ) -> impl Future<Output = io::Result<Driver<Self::Io, Client>>> + Send;
+
+    /// Whether nothing has come over an idle connection, nor its end, as far as can be told at once. One that answers `false`
+    /// is not used again.
+    fn is_quiet(driver: &mut Driver<Self::Io, Client>) -> bool {
+        // Where reads block, this one would; others notice from now on.
+        let mut cx = Context::from_waker(Waker::noop());
+        Self::Io::BLOCKING || driver.outbox().io().poll_read(&mut cx, &mut [0]).is_pending()
+    }
 }
 
 /// Requests by URL, over connections that are kept and used again. `http` only; TLS is another layer.
@@ -43,7 +57,8 @@ pub trait Connect: Clone + Send + Sync {
 /// A clone shares the connections. For pipelining, interim responses, upgrades or a connection of one's own there is
 /// the runtime's `connect`.
 ///
-/// * A connection goes back once its response is read to the end; one that is dropped before that closes.
+/// * A connection goes back once its response is read to the end, which one without a body is from the start; one that is
+///   dropped before that closes.
 /// * Of a connection that was kept and turns out to be closed, requests are sent again on another, if their method is idempotent
 ///   (RFC 9110, section 9.2.2) and their body is whole.
 /// * Redirects are followed only if [asked for](Self::with_redirects).
@@ -105,9 +120,9 @@ impl<C: Connect> HttpClient<C> {
 
     /// How many redirects are followed, one after the other; none unless set, so that they come as responses.
     ///
-    /// `301`, `302` and `303` turn POST into GET, `303` everything but HEAD; `307` and `308` send the same again (RFC 9110,
-    /// section 15.4). To another origin, the fields `authorization`, `cookie` and `proxy-authorization` are not sent.
-    /// Bodies that were streamed are not sent twice.
+    /// `301`, `302` and `303` turn POST into GET, `303` everything but HEAD, without the fields that describe a body; `307`
+    /// and `308` send the same again (RFC 9110, section 15.4). To another origin, the fields `authorization`, `cookie`,
+    /// `host` and `proxy-authorization` are not sent. Bodies that were streamed are not sent twice.
     #[must_use]
     pub fn with_redirects(mut self, at_most: u32) -> Self {
         self.redirects = at_most;
@@ -159,9 +174,11 @@ impl<C: Connect> HttpClient<C> {
     ) -> Result<Response<C>, RequestError> {
         let mut url = parse(url)?;
         let (mut method, mut body) = (method, body.into());
-        let (mut same_origin, mut left) = (true, self.redirects);
+        let (mut same_origin, mut has_body, mut left) = (true, true, self.redirects);
         loop {
-            let fields = fields.clone().into_iter().filter(|(name, _)| same_origin || !redirect::is_private(name));
+            let fields = fields.clone().into_iter().filter(|(name, _)| {
+                (same_origin || !redirect::is_private(name)) && (has_body || !redirect::is_of_body(name))
+            });
             let mut response = self.exchange(method, &url, fields_of(&url, fields), body.clone()).await?;
             if self.redirects == 0 {
                 return Ok(response);
@@ -171,7 +188,7 @@ impl<C: Connect> HttpClient<C> {
             // What it says to people is read, if it is short, so that the connection can be used again.
             let _ = response.body(redirect::MAX_BODY).await;
             if redirect::becomes_get(response.head().status(), method) {
-                (method, body) = ("GET", Payload::from(""));
+                (method, body, has_body) = ("GET", Payload::from(""), false);
             }
             same_origin &= Origin::of(&next) == Origin::of(&url);
             url = next;
@@ -208,7 +225,7 @@ impl<C: Connect> HttpClient<C> {
         let (mut driver, _) = self.connection(&Origin::of(&url)).await?;
         let out = driver.outbox();
         out.machine.send_request(method, target(&url), fields, body, out.tx).map_err(RequestError::Misuse)?;
-        Ok(Upload::new(driver, url, Arc::clone(&self.pool)))
+        Ok(Upload::new(driver, method == "HEAD", url, Arc::clone(&self.pool)))
     }
 
     /// One request and the head of its response, on a connection that was kept or on a new one.
@@ -226,7 +243,10 @@ impl<C: Connect> HttpClient<C> {
             let fields = fields.iter().map(|(name, value)| (name, value));
             out.machine.request(method, target(url), fields, body.clone(), out.tx).map_err(RequestError::Misuse)?;
             match response_head(&mut driver).await {
-                Ok(head) => return Ok(Response::new(driver, head, url.clone(), Arc::clone(&self.pool))),
+                Ok(head) => {
+                    let pool = Arc::clone(&self.pool);
+                    return Ok(Response::begin(driver, head, method == "HEAD", url.clone(), pool).await);
+                }
                 Err(error) if kept && is_idempotent(method) && error.is_stale() => {}
                 Err(error) => return Err(error),
             }
@@ -236,8 +256,7 @@ impl<C: Connect> HttpClient<C> {
     /// A connection, and whether it was kept.
     async fn connection(&self, origin: &Origin) -> Result<(Driver<C::Io, Client>, bool), RequestError> {
         while let Some(mut driver) = self.pool.take(origin) {
-            // A transport that blocks would wait; there the request finds out.
-            if C::Io::BLOCKING || futures_lite::future::poll_once(driver.next()).await.is_none() {
+            if C::is_quiet(&mut driver) {
                 return Ok((driver, true));
             }
         }

@@ -100,7 +100,7 @@ pub use topology::{Topology, bind_reuse_port};
 pub use transport::Transport;
 
 // The README's examples are tests too.
-#[cfg(all(doctest, feature = "tokio"))]
+#[cfg(all(doctest, feature = "tokio", feature = "http-client", feature = "tower"))]
 #[doc = include_str!("../../README.md")]
 #[derive(Debug)]
 pub struct Readme;

@@ -37,6 +37,7 @@
 
 mod body;
 mod client;
+mod clock;
 mod config;
 mod control;
 #[cfg(feature = "http")]

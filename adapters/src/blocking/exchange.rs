@@ -54,7 +54,7 @@ macro_rules! exchange {
 exchange!(http1::Server, RequestHead<'_>, "request");
 exchange!(http1::Client, ResponseHead<'_>, "response");
 
-impl<Io, M: Exchanges> Exchange<'_, Io, M> {
+impl<Io: Transport, M: Exchanges> Exchange<'_, Io, M> {
     /// The trailers, once `data` has told the end; none before.
     pub fn trailers(&self) -> Fields<'_> {
         self.0.trailers()

@@ -23,6 +23,17 @@ impl Connect for Connector {
     ) -> impl Future<Output = io::Result<Driver<Stream, http1::Client>>> + Send {
         std::future::ready(connect(host, port, options, machine).map(|driver| driver.0))
     }
+
+    fn is_quiet(driver: &mut Driver<Stream, http1::Client>) -> bool {
+        let socket = driver.io().get_ref();
+        let has_nothing = || {
+            socket.set_nonblocking(true)?;
+            let peeked = socket.peek(&mut [0]);
+            socket.set_nonblocking(false)?;
+            peeked
+        };
+        has_nothing().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
 }
 
 /// Requests by URL, over connections that are kept: [`crate::HttpClient`] without `async`.

@@ -33,7 +33,16 @@ pub(super) fn becomes_get(status: u16, method: &str) -> bool {
 
 /// Fields that are for one origin.
 pub(super) fn is_private(name: &impl AsRef<[u8]>) -> bool {
-    ["authorization", "cookie", "proxy-authorization"]
-        .iter()
-        .any(|private| name.as_ref().eq_ignore_ascii_case(private.as_bytes()))
+    is_one_of(name, &["authorization", "cookie", "host", "proxy-authorization"])
+}
+
+/// Fields that say something of a body (RFC 9110, sections 8, 10.1.1 and 15.4).
+pub(super) fn is_of_body(name: &impl AsRef<[u8]>) -> bool {
+    const PREFIX: &[u8] = b"content-";
+    name.as_ref().get(..PREFIX.len()).is_some_and(|front| front.eq_ignore_ascii_case(PREFIX))
+        || is_one_of(name, &["digest", "expect", "last-modified"])
+}
+
+fn is_one_of(name: &impl AsRef<[u8]>, names: &[&str]) -> bool {
+    names.iter().any(|other| name.as_ref().eq_ignore_ascii_case(other.as_bytes()))
 }

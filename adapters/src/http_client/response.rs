@@ -2,9 +2,10 @@ use super::{
     Connect, RequestError,
     pool::{Origin, Pool},
 };
-use crate::Driver;
+use crate::{Driver, Transport as _};
 use bytes::Bytes;
-use bytewise::http1::{self, Client, ClientEvent, Fields, OwnedFields, OwnedResponseHead, ResponseHead};
+use bytewise::http1::{self, BodyLength, Client, ClientEvent, Fields, OwnedFields, OwnedResponseHead, ResponseHead};
+use futures_lite::future::poll_once;
 use std::sync::Arc;
 use url::Url;
 
@@ -23,13 +24,25 @@ pub struct Response<C: Connect> {
 }
 
 impl<C: Connect> Response<C> {
-    pub(super) fn new(
+    /// That of a head that has come. If there is no body, that is its end.
+    pub(super) async fn begin(
         driver: Driver<C::Io, Client>,
         head: OwnedResponseHead,
+        to_head: bool,
         url: Url,
         pool: Arc<Pool<C::Io>>,
     ) -> Self {
-        Self { driver: Some(driver), head, trailers: OwnedFields::default(), ended: false, url, pool }
+        let is_empty = {
+            let head = head.head();
+            to_head || matches!(head.status(), 204 | 304) || head.body_length() == BodyLength::Length(0)
+        };
+        let mut response =
+            Self { driver: Some(driver), head, trailers: OwnedFields::default(), ended: false, url, pool };
+        if is_empty {
+            // Not so if much of the request is still to be written: nobody waits for that here.
+            let _ = poll_once(response.data()).await;
+        }
+        response
     }
 
     /// Status and fields.
@@ -84,7 +97,9 @@ impl<C: Connect> Response<C> {
     }
 
     fn give_back(&mut self) {
-        if let Some(driver) = self.driver.take_if(|_| self.ended) {
+        let Some(mut driver) = self.driver.take_if(|_| self.ended) else { return };
+        // Asked here too, so that it notices an end that comes while it is kept.
+        if C::Io::BLOCKING || C::is_quiet(&mut driver) {
             self.pool.give_back(Origin::of(&self.url), driver);
         }
     }

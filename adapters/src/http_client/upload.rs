@@ -14,13 +14,14 @@ const HIGH_WATER: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Upload<C: Connect> {
     driver: Driver<C::Io, Client>,
+    is_head: bool,
     url: Url,
     pool: Arc<Pool<C::Io>>,
 }
 
 impl<C: Connect> Upload<C> {
-    pub(super) const fn new(driver: Driver<C::Io, Client>, url: Url, pool: Arc<Pool<C::Io>>) -> Self {
-        Self { driver, url, pool }
+    pub(super) const fn new(driver: Driver<C::Io, Client>, is_head: bool, url: Url, pool: Arc<Pool<C::Io>>) -> Self {
+        Self { driver, is_head, url, pool }
     }
 
     /// Sends a piece; waits while more than 64 KiB are queued.
@@ -46,6 +47,6 @@ impl<C: Connect> Upload<C> {
         let out = self.driver.outbox();
         out.machine.send_end(trailers, out.tx).map_err(RequestError::Misuse)?;
         let head = response_head(&mut self.driver).await?;
-        Ok(Response::new(self.driver, head, self.url, self.pool))
+        Ok(Response::begin(self.driver, head, self.is_head, self.url, self.pool).await)
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Settings {
     pub(super) max_interim: u32,
     pub(super) max_outstanding: usize,
     pub(super) drain: u64,
+    #[cfg(feature = "date")]
+    pub(super) clock: Option<fn() -> std::time::SystemTime>,
     forgiven: u8,
 }
 
@@ -42,6 +44,8 @@ static DEFAULT: Settings = Settings {
     max_interim: 16,
     max_outstanding: 1,
     drain: 64 * 1024,
+    #[cfg(feature = "date")]
+    clock: None,
     forgiven: 0,
 };
 
@@ -112,6 +116,21 @@ impl Config {
     #[must_use]
     pub fn with_drain(self, bytes: u64) -> Self {
         self.with(|settings| settings.drain = bytes)
+    }
+
+    /// Server: a clock, `SystemTime::now`, so that the core writes the field `date` into final responses that have none. A
+    /// server that has a clock must send it (RFC 9110, section 6.6.1); none unless set.
+    ///
+    /// ```
+    /// use bytewise::http1::{Config, Server};
+    /// use std::time::SystemTime;
+    ///
+    /// let http = Server::new(&Config::default().with_clock(SystemTime::now));
+    /// ```
+    #[cfg(feature = "date")]
+    #[must_use]
+    pub fn with_clock(self, now: fn() -> std::time::SystemTime) -> Self {
+        self.with(|settings| settings.clock = Some(now))
     }
 
     /// Forgives one thing; the default forgives nothing.

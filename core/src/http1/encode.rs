@@ -73,6 +73,7 @@ pub(super) struct Noted {
     pub(super) upgrade: bool,
     /// The same for `te` (RFC 9110, section 10.1.4).
     pub(super) te: bool,
+    pub(super) date: bool,
     pub(super) hosts: u32,
 }
 
@@ -100,7 +101,8 @@ pub(super) fn put_fields(
         }
         match name.len() {
             2 => noted.te |= name.eq_ignore_ascii_case(b"te"),
-            4 => noted.hosts += u32::from(name.eq_ignore_ascii_case(b"host")),
+            4 if name.eq_ignore_ascii_case(b"host") => noted.hosts += 1,
+            4 => noted.date |= name.eq_ignore_ascii_case(b"date"),
             7 => noted.upgrade |= name.eq_ignore_ascii_case(b"upgrade"),
             _ => {}
         }

@@ -2,6 +2,7 @@ mod receive;
 
 use super::{
     BodyLength, Config, Error, Fields, Misuse, RequestHead, Version,
+    clock::Clock,
     encode::{Framing, Outgoing, atomically, connection, put_end_of_head, put_fields, put_no_end, put_status_line},
 };
 use crate::{Machine, NextIo, Payload, Phase, RecvBuf, SendBuf};
@@ -64,6 +65,7 @@ pub struct Server {
     receiving: Receiving,
     responding: Responding,
     request: Request,
+    clock: Clock,
     shutting_down: bool,
     requests: u32,
 }
@@ -104,7 +106,7 @@ impl Machine for Server {
     fn time_out(&mut self, tx: &mut SendBuf) {
         let begun = matches!(self.phase().0, Phase::Head | Phase::Body);
         if begun && matches!(self.responding, Responding::Idle | Responding::Due) {
-            put_refusal(408, tx);
+            self.put_refusal(408, tx);
         }
         self.give_up();
     }
@@ -144,6 +146,7 @@ impl Server {
             receiving: Receiving::Head { after_blank: false },
             responding: Responding::Idle,
             request: Request::NONE,
+            clock: Clock::default(),
             shutting_down: false,
             requests: 0,
         }
@@ -412,11 +415,21 @@ impl Server {
         atomically(tx, |tx| {
             put_status_line(status, tx);
             let noted = put_fields(fields, tx)?;
+            if !noted.date {
+                self.clock.put_date(self.config.settings(), tx);
+            }
             put_end_of_head(connection(noted, !persistent, http10), framing, payload, tx);
             Ok(())
         })?;
         self.request.persistent = persistent;
         Ok(())
+    }
+
+    /// Appends a response to what is wrong with a request, after which the connection closes.
+    fn put_refusal(&mut self, status: u16, tx: &mut SendBuf) {
+        put_status_line(status, tx);
+        self.clock.put_date(self.config.settings(), tx);
+        put_end_of_head(b"connection: close\r\n", Framing::Length(0), Payload::from(&[]), tx);
     }
 
     /// The response is complete. If it said `close` before an end of the request that is not worth waiting for, that is all.
@@ -429,10 +442,4 @@ impl Server {
             self.receiving = Receiving::Lingering;
         }
     }
-}
-
-/// A response to what is wrong with a request, after which the connection closes.
-fn put_refusal(status: u16, tx: &mut SendBuf) {
-    put_status_line(status, tx);
-    put_end_of_head(b"connection: close\r\n", Framing::Length(0), Payload::from(&[]), tx);
 }

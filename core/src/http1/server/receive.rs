@@ -1,6 +1,6 @@
 //! What a server receives: the cycle of a request.
 
-use super::{Responding, Server, put_refusal};
+use super::{Responding, Server};
 use crate::{
     RecvBuf, SendBuf,
     http1::{
@@ -404,7 +404,7 @@ impl Server {
     fn fail(&mut self, error: Error, tx: &mut SendBuf) -> Error {
         if !matches!(self.receiving, Receiving::Failed(_)) {
             if let (Some(status), Responding::Idle | Responding::Due) = (error.status(), self.responding) {
-                put_refusal(status, tx);
+                self.put_refusal(status, tx);
             }
             self.responding = Responding::Done;
             self.receiving = Receiving::Failed(error);
