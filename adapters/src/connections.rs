@@ -105,6 +105,12 @@ impl Membership {
         Some(stage)
     }
 
+    /// Whether [`news`](Self::news) has some.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.connections.stage() != self.told
+    }
+
     /// Has the task woken when there is news; ready if there is.
     pub(crate) fn poll_news(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match self.register(cx) {

@@ -189,12 +189,11 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
         }
     }
 
-    /// Whether an event is ready that needs nothing done before. What else there may be to look at waits until input does: that is
-    /// soon, and ends a batch of events as whole as it came.
+    /// Whether an event is ready that needs nothing done before.
     #[inline]
     fn is_ready(&mut self) -> bool {
         let Pair { rx, tx, .. } = self.buffers.pair();
-        tx.queued() < HIGH_WATER && matches!(self.machine.poll(rx, tx), Ok(true))
+        tx.queued() < HIGH_WATER && !self.link.has_news() && matches!(self.machine.poll(rx, tx), Ok(true))
     }
 
     /// Waits until an event is ready (`true`) or the connection is over.
@@ -212,10 +211,14 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
             if matches!(polled, Ok(true)) && tx.queued() < HIGH_WATER {
                 return Poll::Ready(Ok(true));
             }
-            match self.link.poll_write(tx, 0, cx)? {
+            match self.link.poll_write(tx, 0, cx) {
+                Poll::Ready(Err(error)) => {
+                    let ready = matches!(polled, Ok(true)) || self.reads_after_write_failed(cx);
+                    return Poll::Ready(if ready { Ok(true) } else { Err(Error::Io(error)) });
+                }
                 // Something may have waited for room.
-                Poll::Ready(true) => continue,
-                Poll::Ready(false) => {
+                Poll::Ready(Ok(true)) => continue,
+                Poll::Ready(Ok(false)) => {
                     if matches!(polled, Ok(true)) {
                         return Poll::Ready(Ok(true));
                     }
@@ -245,6 +248,22 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                 ready!(self.poll_wait(cx))?;
             }
         }
+    }
+
+    /// Whether what had come before a write failed leads to an event: a server that refuses an upload answers, and resets the
+    /// connection. Nothing is waited for, since the peer may be gone.
+    #[cold]
+    fn reads_after_write_failed(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.is_open() {
+            if !matches!(self.link.poll_read(&mut self.buffers, cx), Poll::Ready(Ok(()))) {
+                return false;
+            }
+            let Pair { rx, tx, .. } = self.buffers.pair();
+            if matches!(self.machine.poll(rx, tx), Ok(true)) {
+                return true;
+            }
+        }
+        false
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

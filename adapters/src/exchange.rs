@@ -14,6 +14,9 @@ use std::mem;
 ///
 /// That costs one copy of the head, into memory that a thread's connections share. [`Driver::next`] does without.
 ///
+/// Answers are queued, and written when the connection next waits for input, or [closes](Driver::close). A handler that leaves
+/// with an error drops those that were not written: [`Outbox::flush`] before what can fail, or answer and go on.
+///
 /// ```
 /// # #[cfg(feature = "tokio")]
 /// # mod example {

@@ -16,13 +16,7 @@ use bytewise::{
     http1::{self, BodyLength, Client, ClientEvent, Config},
 };
 use pool::{Origin, Pool};
-use std::{
-    fmt,
-    future::Future,
-    io,
-    sync::Arc,
-    task::{Context, Waker},
-};
+use std::{fmt, future::Future, io, sync::Arc};
 use url::Url;
 
 /// How a runtime connects. Each has one, `Connector`; implement it to bring a runtime of your own, or a proxy.
@@ -43,12 +37,10 @@ pub trait Connect: Clone + Send + Sync {
         machine: Client,
     ) -> impl Future<Output = io::Result<Driver<Self::Io, Client>>> + Send;
 
-    /// Whether nothing has come over an idle connection, nor its end, as far as can be told at once. One that answers `false`
-    /// is not used again.
-    fn is_quiet(driver: &mut Driver<Self::Io, Client>) -> bool {
-        // Where reads block, this one would; others notice from now on.
-        let mut cx = Context::from_waker(Waker::noop());
-        Self::Io::BLOCKING || driver.outbox().io().poll_read(&mut cx, &mut [0]).is_pending()
+    /// Whether a connection that was kept is still open, as far as can be told at once. For a transport that
+    /// [blocks](Transport::BLOCKING); of others it is known.
+    fn is_open(_: &Self::Io) -> bool {
+        true
     }
 }
 
@@ -255,8 +247,8 @@ impl<C: Connect> HttpClient<C> {
 
     /// A connection, and whether it was kept.
     async fn connection(&self, origin: &Origin) -> Result<(Driver<C::Io, Client>, bool), RequestError> {
-        while let Some(mut driver) = self.pool.take(origin) {
-            if C::is_quiet(&mut driver) {
+        while let Some(driver) = self.pool.take(origin) {
+            if C::is_open(driver.io()) {
                 return Ok((driver, true));
             }
         }

@@ -18,8 +18,9 @@ const READS_PER_TURN: u8 = 4;
 /// Chunks per vectored write.
 const CHUNKS: usize = 16;
 
-/// Input that is discarded after the last answer, at most.
-const MAX_LINGER: usize = 1 << 20;
+/// Input that is discarded after the last answer, at most: many clients send a whole upload before they read that it was
+/// refused, and a discarded byte costs little.
+const MAX_LINGER: usize = 16 << 20;
 
 /// How long it is discarded at most, unless [`Phase::Closing`] is bounded.
 const LINGER: Time = Time::from_secs(10);
@@ -81,6 +82,12 @@ impl<Io> Link<Io> {
     #[inline]
     pub(crate) fn news(&mut self) -> Option<Stage> {
         self.membership.as_mut()?.news()
+    }
+
+    /// Whether there is [`news`](Self::news).
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.membership.as_ref().is_some_and(Membership::has_news)
     }
 
     /// Has the task woken when there is news of the server; ready if there is.

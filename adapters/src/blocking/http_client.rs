@@ -24,15 +24,16 @@ impl Connect for Connector {
         std::future::ready(connect(host, port, options, machine).map(|driver| driver.0))
     }
 
-    fn is_quiet(driver: &mut Driver<Stream, http1::Client>) -> bool {
-        let socket = driver.io().get_ref();
-        let has_nothing = || {
+    fn is_open(io: &Stream) -> bool {
+        let socket = io.get_ref();
+        let peek = || {
             socket.set_nonblocking(true)?;
             let peeked = socket.peek(&mut [0]);
             socket.set_nonblocking(false)?;
             peeked
         };
-        has_nothing().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        // What has come was not asked for, if it is not the end.
+        peek().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 }
 

@@ -1,11 +1,15 @@
 //! Connections that no request uses.
 
-use crate::Driver;
+use crate::{Driver, Transport};
 use bytewise::{Time, http1::Client};
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Wake, Waker},
     time::Instant,
 };
 use url::{Host, Url};
@@ -38,6 +42,43 @@ pub(super) struct Pool<Io> {
 struct Idle<Io> {
     driver: Driver<Io, Client>,
     since: Instant,
+    heard: Arc<Heard>,
+}
+
+/// Whether something has come over a connection that nobody uses: its end, most likely. It is the reactor's to notice, which
+/// needs no call of the system when the connection is used again.
+#[derive(Default)]
+struct Heard(AtomicBool);
+
+impl Wake for Heard {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl<Io> Idle<Io> {
+    fn is_usable(&self, at_most: Time) -> bool {
+        self.since.elapsed() < at_most && !self.heard.0.load(Ordering::Acquire)
+    }
+}
+
+impl<Io: Transport> Idle<Io> {
+    /// `None` if it cannot be used again.
+    fn new(mut driver: Driver<Io, Client>) -> Option<Self> {
+        if !driver.machine().is_reusable() || !driver.received().unread().is_empty() {
+            return None;
+        }
+        let heard = Arc::<Heard>::default();
+        // A transport that blocks would wait.
+        if !Io::BLOCKING {
+            let waker = Waker::from(Arc::clone(&heard));
+            let read = driver.outbox().io().poll_read(&mut Context::from_waker(&waker), &mut [0]);
+            if read.is_ready() {
+                return None;
+            }
+        }
+        Some(Self { driver, since: Instant::now(), heard })
+    }
 }
 
 impl<Io> Pool<Io> {
@@ -53,29 +94,29 @@ impl<Io> Pool<Io> {
     pub(super) fn take(&self, origin: &Origin) -> Option<Driver<Io, Client>> {
         let mut idle = self.lock();
         let of_origin = idle.get_mut(origin)?;
+        of_origin.retain(|idle| idle.is_usable(self.at_most));
         let taken = of_origin.pop();
         if of_origin.is_empty() {
             idle.remove(origin);
         }
-        drop(idle);
-        // Those that waited for longer than it are still in there: they are dropped when another comes.
-        taken.filter(|idle| idle.since.elapsed() < self.at_most).map(|idle| idle.driver)
+        taken.map(|idle| idle.driver)
     }
 
     /// Keeps it if it can be used again.
-    pub(super) fn give_back(&self, origin: Origin, driver: Driver<Io, Client>) {
-        if !driver.machine().is_reusable() || !driver.received().unread().is_empty() {
-            return;
-        }
+    pub(super) fn give_back(&self, origin: Origin, driver: Driver<Io, Client>)
+    where
+        Io: Transport,
+    {
+        let Some(unused) = Idle::new(driver) else { return };
         let mut idle = self.lock();
-        // Whoever is over its time, of any origin, goes.
+        // Whoever is of no use any more, of any origin, goes.
         idle.retain(|_, of_origin| {
-            of_origin.retain(|idle| idle.since.elapsed() < self.at_most);
+            of_origin.retain(|idle| idle.is_usable(self.at_most));
             !of_origin.is_empty()
         });
         let of_origin = idle.entry(origin).or_default();
         if of_origin.len() < self.per_origin {
-            of_origin.push(Idle { driver, since: Instant::now() });
+            of_origin.push(unused);
         }
     }
 

@@ -2,7 +2,7 @@ use super::{
     Connect, RequestError,
     pool::{Origin, Pool},
 };
-use crate::{Driver, Transport as _};
+use crate::Driver;
 use bytes::Bytes;
 use bytewise::http1::{self, BodyLength, Client, ClientEvent, Fields, OwnedFields, OwnedResponseHead, ResponseHead};
 use futures_lite::future::poll_once;
@@ -97,9 +97,7 @@ impl<C: Connect> Response<C> {
     }
 
     fn give_back(&mut self) {
-        let Some(mut driver) = self.driver.take_if(|_| self.ended) else { return };
-        // Asked here too, so that it notices an end that comes while it is kept.
-        if C::Io::BLOCKING || C::is_quiet(&mut driver) {
+        if let Some(driver) = self.driver.take_if(|_| self.ended) {
             self.pool.give_back(Origin::of(&self.url), driver);
         }
     }
