@@ -23,7 +23,7 @@ use std::{
 
 /// Which futures are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Drops {
+pub(crate) enum Drops {
     None,
     /// The one that is not ready at the poll of that number, of all polls that are not.
     At(usize),
@@ -32,13 +32,13 @@ enum Drops {
 }
 
 /// Counts polls that were not ready.
-struct Plan {
+pub(crate) struct Plan {
     drops: Drops,
     pending: Cell<usize>,
 }
 
 impl Plan {
-    const fn new(drops: Drops) -> Self {
+    pub(crate) const fn new(drops: Drops) -> Self {
         Self { drops, pending: Cell::new(0) }
     }
 
@@ -53,8 +53,13 @@ impl Plan {
         }
     }
 
+    /// How many polls were not ready.
+    pub(crate) const fn pending(&self) -> usize {
+        self.pending.get()
+    }
+
     /// The future's outcome, or none if it was dropped.
-    async fn attempt<F: Future>(&self, future: F) -> Option<F::Output> {
+    pub(crate) async fn attempt<F: Future>(&self, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         let outcome = poll_fn(|cx| match future.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
@@ -66,7 +71,7 @@ impl Plan {
 }
 
 /// Waits until the task is woken: by whatever the future that was dropped had arranged. It hangs if that is lost.
-async fn woken() {
+pub(crate) async fn woken() {
     let mut polled = false;
     poll_fn(|_| if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
@@ -78,10 +83,11 @@ macro_rules! until_done {
             if let Some(outcome) = $plan.attempt($call).await {
                 break outcome?;
             }
-            woken().await;
+            $crate::cancellation::woken().await;
         }
     };
 }
+pub(crate) use until_done;
 
 const BODIES: usize = 6;
 
@@ -151,7 +157,7 @@ fn play(drops: Drops) -> usize {
         assert!(rx.unread().is_empty() && tx.is_empty());
         assert!(script.written == response(), "{drops:?} led to another output");
     });
-    plan.pending.get()
+    plan.pending()
 }
 
 #[test]
@@ -258,7 +264,7 @@ mod over_sockets {
                         converse(conn, &plan).await.unwrap().close().await.unwrap();
                     });
                     peer.join().unwrap();
-                    plan.pending.get()
+                    plan.pending()
                 }
 
                 #[test]

@@ -40,6 +40,10 @@ macro_rules! on_every_runtime {
 }
 
 mod handlers;
+mod http_clients;
+mod http_handlers;
+mod http_peer;
+mod http_server;
 mod peer;
 mod script;
 mod server;
@@ -55,6 +59,17 @@ mod echo;
 mod ends;
 mod flow;
 mod handler_failures;
+mod http_batching;
+mod http_cancellation;
+mod http_client;
+mod http_deadlines;
+mod http_ends;
+mod http_exchange;
+mod http_limits;
+mod http_no_alloc;
+mod http_refusals;
+mod http_slow_head;
+mod http_unread;
 mod limits;
 mod lingering;
 mod own_runtime;

@@ -94,6 +94,17 @@ impl Server {
         options: ServerOptions,
         kind: handlers::Kind,
     ) -> Self {
+        Self::launch(listener, options, move |listener, options, shutdown| {
+            run(runtime, spread, listener, options, kind, shutdown)
+        })
+    }
+
+    /// Whatever `serve` serves, on a thread of its own.
+    pub(crate) fn launch(
+        listener: TcpListener,
+        options: ServerOptions,
+        serve: impl FnOnce(TcpListener, ServerOptions, Shutdown) -> io::Result<()> + Send + 'static,
+    ) -> Self {
         let address = listener.local_addr().unwrap();
         let shutdown = Shutdown::new();
         let (log, errors) = mpsc::channel();
@@ -102,7 +113,7 @@ impl Server {
         let (_thread, may_go) = mpsc::channel::<()>();
         let until = shutdown.clone();
         thread::spawn(move || {
-            drop(end.send(run(runtime, spread, listener, options, kind, until)));
+            drop(end.send(serve(listener, options, until)));
             let _ = may_go.recv();
         });
         Self { address, shutdown, ended, errors, _thread }
@@ -115,7 +126,12 @@ impl Server {
 
     /// The same, as an error of a connection that speaks frames.
     pub(crate) fn connection_error(&self) -> net::Error<Error> {
-        match self.error().downcast::<net::Error<Error>>() {
+        self.error_of()
+    }
+
+    /// The same, as an error of a connection whose machine has errors of that type.
+    pub(crate) fn error_of<E: std::error::Error + 'static>(&self) -> net::Error<E> {
+        match self.error().downcast::<net::Error<E>>() {
             Ok(error) => *error,
             Err(other) => panic!("another error in the log: {other}"),
         }

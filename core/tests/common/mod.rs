@@ -1,6 +1,8 @@
 //! Drives a machine with an input cut in every way, and writes down what happened: all logs have to be the same.
 #![allow(dead_code, unreachable_pub)]
 
+#[cfg(feature = "http1")]
+pub mod http1;
 mod log;
 mod rng;
 
@@ -8,7 +10,7 @@ pub use log::Log;
 pub use rng::Rng;
 
 use bytewise::{Eof, Machine, NextIo, RecvBuf, SendBuf};
-use std::fmt::Write;
+use std::fmt::{self, Debug, Formatter, Write};
 
 /// The peer goes on: input does not end.
 pub const OPEN: Option<Eof> = None;
@@ -29,6 +31,8 @@ pub struct Input<'a> {
     eof: Option<Eof>,
     /// First allocation, read-ahead and bound of the receive buffer.
     limits: Option<(usize, usize, usize)>,
+    /// How what was sent is written down.
+    output: fn(&[u8]) -> String,
 }
 
 /// How the bytes of a block come into the receive buffer.
@@ -60,17 +64,28 @@ enum End {
     WithLastBlock,
 }
 
-/// What happened: `events` in order, with output and error, and what `next_io` says and what is unread at the `end`.
-#[derive(Debug, PartialEq)]
+/// What happened: `events` in order, with the error, what was sent, and what `next_io` says and what is unread at the `end`.
+#[derive(PartialEq)]
 struct Outcome {
     events: String,
+    sent: Vec<u8>,
     end: String,
+}
+
+impl Debug for Outcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.events, sent(&self.sent), self.end)
+    }
+}
+
+fn sent(bytes: &[u8]) -> String {
+    format!("sent {}", log::shortened(bytes))
 }
 
 impl<'a> Input<'a> {
     /// Input that does not end.
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, eof: OPEN, limits: None }
+        Self { bytes, eof: OPEN, limits: None, output: sent }
     }
 
     /// How it ends.
@@ -81,6 +96,11 @@ impl<'a> Input<'a> {
     /// Comes through a receive buffer of these limits, by reads, since a push does not heed them.
     pub const fn through(self, initial: usize, read_ahead: usize, max: usize) -> Self {
         Self { limits: Some((initial, read_ahead, max)), ..self }
+    }
+
+    /// What is sent is written down by `output`, and not as the bytes that it is.
+    pub const fn output(self, output: fn(&[u8]) -> String) -> Self {
+        Self { output, ..self }
     }
 
     /// Drives machines made by `new` with the input whole, byte by byte, cut in two everywhere, in blocks of 2 to 9 and
@@ -106,9 +126,10 @@ impl<'a> Input<'a> {
                 }
             }
             if self.eof.is_some() && self.limits.is_none() {
-                // It is known at the error, then, that there is nothing to linger for.
                 let outcome = drive(blocks, Feed::Push, Ask::Poll, End::WithLastBlock);
-                assert_eq!(outcome.events, whole.events, "{cut}, end at once: {}", self.bytes.escape_ascii());
+                // It is known at an error, then, that there is nothing to linger for.
+                let outcome = Outcome { end: whole.end.clone(), ..outcome };
+                assert_eq!(outcome, whole, "{cut}, end at once: {}", self.bytes.escape_ascii());
             }
         };
 
@@ -125,7 +146,8 @@ impl<'a> Input<'a> {
             let blocks = rng.blocks(self.bytes, 2 << round);
             agrees(&blocks, &format!("blocks {:?}", blocks.iter().map(|block| block.len()).collect::<Vec<_>>()));
         }
-        format!("{}{}", whole.events, whole.end)
+        let sent = if whole.sent.is_empty() { String::new() } else { format!("{} ", (self.output)(&whole.sent)) };
+        format!("{}{sent}{}", whole.events, whole.end)
     }
 
     /// Every place to cut it in two; of a long input both ends and a sample.
@@ -174,7 +196,8 @@ impl<'a> Input<'a> {
             run.take_events(&mut machine, &mut rx, on);
         }
 
-        let mut outcome = Outcome { events: String::new(), end: format!("{:?}", machine.next_io()).to_lowercase() };
+        let end = format!("{:?}", machine.next_io()).to_lowercase();
+        let mut outcome = Outcome { events: String::new(), sent: Vec::new(), end };
         let unread = [rx.unread(), &self.bytes[fed..]].concat();
         if run.failed {
             run.stays_failed(&mut machine, &mut rx, &self.bytes[fed..]);
@@ -182,10 +205,7 @@ impl<'a> Input<'a> {
             write!(outcome.end, " +{}", log::shortened(&unread)).unwrap();
         }
         outcome.events = run.log.into_text();
-        if !run.tx.is_empty() {
-            let sent: Vec<u8> = run.tx.chunks().flatten().copied().collect();
-            write!(outcome.events, "sent {} ", log::shortened(&sent)).unwrap();
-        }
+        outcome.sent = run.tx.chunks().flatten().copied().collect();
         outcome
     }
 }
