@@ -44,6 +44,9 @@ struct Inner<Io, M> {
     buffers: Buffers,
     link: Link<Io>,
     closing: Closing,
+    /// What a write failed with: what had come before is still heard, since a server that refuses an upload answers, and resets
+    /// the connection.
+    broken: Option<io::Error>,
 }
 
 /// How far a connection is closed, all that was queued being written.
@@ -58,7 +61,13 @@ enum Closing {
 impl<Io, M> Driver<Io, M> {
     /// Over an open transport, without bounds in time.
     pub fn new(io: Io, machine: M) -> Self {
-        Self(Box::new(Inner { machine, buffers: Buffers::new(), link: Link::new(io), closing: Closing::Open }))
+        Self(Box::new(Inner {
+            machine,
+            buffers: Buffers::new(),
+            link: Link::new(io),
+            closing: Closing::Open,
+            broken: None,
+        }))
     }
 
     /// With those buffers: limits of your own, or bytes that are there already. They stay the connection's own.
@@ -108,8 +117,8 @@ impl<Io, M> Driver<Io, M> {
 
     /// The same connection under another protocol, which begins with what is unread.
     pub fn switch<N>(self, machine: N) -> Driver<Io, N> {
-        let Inner { buffers, link, closing, .. } = *self.0;
-        Driver(Box::new(Inner { machine, buffers, link, closing }))
+        let Inner { buffers, link, closing, broken, .. } = *self.0;
+        Driver(Box::new(Inner { machine, buffers, link, closing, broken }))
     }
 
     /// Gives all parts back. A server no longer counts the connection among its own.
@@ -121,6 +130,12 @@ impl<Io, M> Driver<Io, M> {
 }
 
 impl<Io: Transport, M: Machine> Driver<Io, M> {
+    /// Gives its buffers to the thread, if they hold nothing: for one that waits without reading.
+    #[cfg(feature = "http-client")]
+    pub(crate) fn give_back_buffers(&mut self) {
+        self.0.buffers.give_back();
+    }
+
     /// [`outbox`](Self::outbox) for an answer, which may be the last one: if the server ends, the machine knows.
     #[inline]
     pub(crate) fn outbox_for_answer(&mut self) -> Outbox<'_, Io, M> {
@@ -175,6 +190,18 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     }
 }
 
+/// Whether more may be queued before it is written.
+#[inline]
+const fn has_room<M: Machine>(tx: &SendBuf) -> bool {
+    !M::ANSWERS || tx.queued() < HIGH_WATER
+}
+
+/// Whether a write fails so because the peer does not listen any more: then a read is ready soon.
+fn is_peer_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset)
+}
+
 impl<Io: Transport, M: Machine> Inner<Io, M> {
     /// Whether input can still lead to something.
     fn is_open(&self) -> bool {
@@ -193,7 +220,7 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
     #[inline]
     fn is_ready(&mut self) -> bool {
         let Pair { rx, tx, .. } = self.buffers.pair();
-        tx.queued() < HIGH_WATER && !self.link.has_news() && matches!(self.machine.poll(rx, tx), Ok(true))
+        has_room::<M>(tx) && !self.link.has_news() && matches!(self.machine.poll(rx, tx), Ok(true))
     }
 
     /// Waits until an event is ready (`true`) or the connection is over.
@@ -208,13 +235,23 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
             }
             let Pair { rx, tx, .. } = self.buffers.pair();
             let polled = self.machine.poll(rx, tx);
-            if matches!(polled, Ok(true)) && tx.queued() < HIGH_WATER {
+            if matches!(polled, Ok(true)) && has_room::<M>(tx) {
                 return Poll::Ready(Ok(true));
             }
-            match self.link.poll_write(tx, 0, cx) {
+            let written = match self.broken {
+                None => self.link.poll_write(tx, 0, cx),
+                Some(_) => Poll::Ready(Ok(false)),
+            };
+            match written {
                 Poll::Ready(Err(error)) => {
-                    let ready = matches!(polled, Ok(true)) || self.reads_after_write_failed(cx);
-                    return Poll::Ready(if ready { Ok(true) } else { Err(Error::Io(error)) });
+                    if matches!(polled, Ok(true)) {
+                        return Poll::Ready(Ok(true));
+                    }
+                    if !is_peer_gone(&error) || !self.is_open() {
+                        return Poll::Ready(Err(Error::Io(error)));
+                    }
+                    self.broken = Some(error);
+                    continue;
                 }
                 // Something may have waited for room.
                 Poll::Ready(Ok(true)) => continue,
@@ -223,6 +260,9 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                         return Poll::Ready(Ok(true));
                     }
                     if !self.is_open() {
+                        if let Some(error) = self.broken.take() {
+                            return Poll::Ready(Err(Error::Io(error)));
+                        }
                         // Here and not only in `close`: whoever leaves with `?` should not reset the connection.
                         if self.machine.next_io() == NextIo::Linger && self.poll_end(cx).is_pending() {
                             ready!(self.link.poll_news(cx));
@@ -232,7 +272,7 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                     }
                 }
                 Poll::Pending => {
-                    let reads_on = matches!(polled, Ok(false)) && tx.queued() < HIGH_WATER && self.is_open();
+                    let reads_on = matches!(polled, Ok(false)) && has_room::<M>(tx) && self.is_open();
                     if !reads_on {
                         ready!(self.poll_wait(cx))?;
                         continue;
@@ -244,26 +284,12 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
             {
                 return Poll::Ready(Err(timed_out));
             }
-            if self.link.poll_read(&mut self.buffers, cx)?.is_pending() {
-                ready!(self.poll_wait(cx))?;
+            match self.link.poll_read(&mut self.buffers, cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(Error::Io(self.broken.take().unwrap_or(error)))),
+                Poll::Pending => ready!(self.poll_wait(cx))?,
             }
         }
-    }
-
-    /// Whether what had come before a write failed leads to an event: a server that refuses an upload answers, and resets the
-    /// connection. Nothing is waited for, since the peer may be gone.
-    #[cold]
-    fn reads_after_write_failed(&mut self, cx: &mut Context<'_>) -> bool {
-        while self.is_open() {
-            if !matches!(self.link.poll_read(&mut self.buffers, cx), Poll::Ready(Ok(()))) {
-                return false;
-            }
-            let Pair { rx, tx, .. } = self.buffers.pair();
-            if matches!(self.machine.poll(rx, tx), Ok(true)) {
-                return true;
-            }
-        }
-        false
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -79,6 +79,11 @@ pub trait Machine {
     /// The peer broke the protocol. What answers it is in `tx` already, and every later call returns it again.
     type Error: core::error::Error + Clone + Send + Sync + 'static;
 
+    /// Whether what is sent answers what is received: then no more events are taken while much waits to be written, or a peer that
+    /// does not read could have memory filled. A client that asks is bounded by what it asks, and has to hear what comes while it
+    /// sends.
+    const ANSWERS: bool = true;
+
     /// Works until an event is ready (`true`), or until input, or room in `tx`, is missing (`false`).
     ///
     /// It is for loops that wait for I/O between tries: the borrow of an event would outlive the loop, a `bool` does not.

@@ -77,6 +77,7 @@ impl<Io: Transport> Idle<Io> {
                 return None;
             }
         }
+        driver.give_back_buffers();
         Some(Self { driver, since: Instant::now(), heard })
     }
 }

@@ -81,6 +81,7 @@ enum Sending {
 impl Machine for Client {
     type Event<'b> = ClientEvent<'b>;
     type Error = Error;
+    const ANSWERS: bool = false;
 
     #[inline(always)]
     fn poll(&mut self, rx: &mut RecvBuf, _: &mut SendBuf) -> Result<bool, Error> {
@@ -99,15 +100,13 @@ impl Machine for Client {
             Sending::Ready => Sending::Ended,
             other => other,
         };
+        if matches!(self.receiving, Receiving::Head) && self.expects_nothing() {
+            self.receiving = Receiving::Closed;
+        }
     }
 
     fn next_io(&self) -> NextIo {
         match self.receiving {
-            Receiving::Head | Receiving::HeadLines(_)
-                if matches!(self.sending, Sending::Ended) && self.outstanding.is_empty() =>
-            {
-                NextIo::Close
-            }
             Receiving::Head | Receiving::HeadLines(_) | Receiving::HeadFound { .. } | Receiving::Body(_) => {
                 NextIo::Read
             }
@@ -325,6 +324,11 @@ impl Client {
             _ => Asked::Other,
         });
         Ok(())
+    }
+
+    /// Whether no response is to come, nor a request to be sent.
+    pub(super) fn expects_nothing(&self) -> bool {
+        self.outstanding.is_empty() && matches!(self.sending, Sending::Ended)
     }
 
     /// A request is complete.

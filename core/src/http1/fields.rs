@@ -68,7 +68,7 @@ impl<'b> Fields<'b> {
     pub fn end_to_end(self) -> impl Iterator<Item = Field<'b>> + Clone {
         self.iter().filter(move |(name, _)| {
             !is_one_of(name.as_bytes(), HOP_BY_HOP)
-                && !self.list("connection").any(|option| option.eq_ignore_ascii_case(name.as_bytes()))
+                && !self.options().any(|option| option.eq_ignore_ascii_case(name.as_bytes()))
         })
     }
 
@@ -91,6 +91,11 @@ impl<'b> Fields<'b> {
     /// Whether there is none.
     pub fn is_empty(self) -> bool {
         self.raw().next().is_none()
+    }
+
+    /// Options of `connection`: tokens, so that a quote is none, and hides no comma.
+    fn options(self) -> impl Iterator<Item = &'b [u8]> + Clone {
+        self.get_all("connection").flat_map(|value| value.split(|&byte| byte == b',')).map(trim)
     }
 
     fn raw(self) -> impl Iterator<Item = Raw<'b>> + Clone {

@@ -208,7 +208,7 @@ impl Client {
 
     /// The response is complete. After one that closes, requests without an answer have none to expect (RFC 9112, section 9.6).
     pub(super) fn complete(&mut self) {
-        self.receiving = if self.persistent {
+        self.receiving = if self.persistent && !self.expects_nothing() {
             Receiving::Head
         } else if self.outstanding.is_empty() {
             Receiving::Closed
