@@ -61,7 +61,7 @@ pub(crate) const WINDOW: usize = 48 * 1024;
 
 /// Writes one's own bytes past the buffers.
 #[cfg(any(feature = "tokio", feature = "smol", feature = "async-std"))]
-async fn write_all(io: &mut impl Transport, mut bytes: &[u8]) -> io::Result<()> {
+pub(crate) async fn write_all(io: &mut impl Transport, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let n = std::future::poll_fn(|cx| io.poll_write(cx, &[IoSlice::new(bytes)])).await?;
         bytes = &bytes[n..];
@@ -71,7 +71,7 @@ async fn write_all(io: &mut impl Transport, mut bytes: &[u8]) -> io::Result<()> 
 
 /// The same, for a transport that blocks.
 #[cfg(feature = "blocking")]
-fn write_all_blocking(io: &mut impl Transport, mut bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all_blocking(io: &mut impl Transport, mut bytes: &[u8]) -> io::Result<()> {
     use std::task::{Context, Poll, Waker};
     while !bytes.is_empty() {
         if let Poll::Ready(n) = io.poll_write(&mut Context::from_waker(Waker::noop()), &[IoSlice::new(bytes)]) {

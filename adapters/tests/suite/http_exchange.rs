@@ -4,7 +4,7 @@ use crate::{
     http_handlers::{PIECE, target},
     http_peer::{HttpPeer, LAST_CHUNK, OK_CHUNKED, chunk, get, ok, ok_and_close, post, post_chunked},
     http_server::start,
-    peer::{Peer, noise},
+    peer::{Peer, frame, noise},
     server::Runtime,
 };
 use std::{fmt::Write as _, io::Write, thread};
@@ -31,6 +31,9 @@ on_every_runtime!(
     half_closed,
     a_response_of_a_mebibyte,
     tunnels_are_refused,
+    switching,
+    bytes_past_the_buffers,
+    heads_of_many_at_once,
 );
 
 fn the_head_of_a_request(runtime: Runtime) {
@@ -347,5 +350,65 @@ fn tunnels_are_refused(runtime: Runtime) {
     peer.expect_end();
     assert_eq!(server.error().to_string(), "not a status for this place");
     drop(peer);
+    server.stop();
+}
+
+const SWITCHES: &str = "HTTP/1.1 101 Switching Protocols\r\nupgrade: frames\r\nconnection: upgrade\r\n\r\n";
+
+/// What comes behind the request belongs to the next protocol, whether it came with it or later.
+fn switching(runtime: Runtime) {
+    let server = start(runtime);
+    let upgrade = "GET /switch HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: frames\r\n\r\n";
+    for together in [true, false] {
+        let mut peer = HttpPeer::connect(server.address);
+        let first = if together { frame(b"first") } else { Vec::new() };
+        peer.send([get("/before").as_bytes(), upgrade.as_bytes(), &first].concat());
+        peer.expect([ok("/before").as_bytes(), SWITCHES.as_bytes(), &first].concat());
+        peer.ask(frame(b"second"), frame(b"second"));
+        peer.peer.finish();
+        peer.expect_end();
+    }
+    // Nobody switches who was not asked to.
+    let mut peer = HttpPeer::connect(server.address);
+    peer.send(get(target::SWITCH));
+    peer.expect_end();
+    assert_eq!(server.error().to_string(), "not a status for this place");
+    drop(peer);
+    server.stop();
+}
+
+/// As sendfile would write them.
+fn bytes_past_the_buffers(runtime: Runtime) {
+    let server = start(runtime);
+    let mut peer = HttpPeer::connect(server.address);
+    let body = chunk(&"0123456789".repeat(1000));
+    let requests = [get("/before"), get(target::EXTERNAL), get("/after")].concat();
+    peer.ask(requests, [&ok("/before"), OK_CHUNKED, &body, LAST_CHUNK, &ok("/after")].concat());
+    // Nothing of it to HEAD.
+    peer.ask(get(target::EXTERNAL).replace("GET", "HEAD"), OK_CHUNKED);
+    peer.ask(get("/after"), ok("/after"));
+    drop(peer);
+    server.stop();
+}
+
+/// Connections of a thread share memory, and each sees its own head to the end: the handler asserts it.
+fn heads_of_many_at_once(runtime: Runtime) {
+    let server = start(runtime);
+    let mut peers: Vec<_> = (0..40).map(|_| HttpPeer::connect(server.address)).collect();
+    for round in 0..3 {
+        for (i, peer) in peers.iter_mut().enumerate() {
+            let field = format!("x-own: {}\r\n\r\n", i.to_string().repeat(1 + (i * 7 + round) % 100));
+            peer.send(post_chunked("/limit/9").replacen("\r\n\r\n", &format!("\r\n{field}"), 1));
+        }
+        for part in ["one", "two", "3"] {
+            for peer in &mut peers {
+                peer.send(chunk(part));
+            }
+        }
+        for peer in &mut peers {
+            peer.ask(LAST_CHUNK, ok("7"));
+        }
+    }
+    drop(peers);
     server.stop();
 }

@@ -1,5 +1,6 @@
 //! The handler of HTTP's tests, written once as [`handlers`](crate::handlers) are: a site whose targets are what it does.
 
+use crate::{handlers, server::frames};
 use async_channel::Receiver;
 use bytes::Bytes;
 use bytewise::http1::{BodyLength, Misuse, NO_FIELDS, Server};
@@ -48,6 +49,10 @@ pub(crate) mod target {
     pub(crate) const WAIT_INSIDE: &str = "/wait-inside";
     /// Waits for the gate, then answers.
     pub(crate) const WAIT: &str = "/wait";
+    /// Announces a body of ten thousand bytes in chunks, and writes it past the buffers.
+    pub(crate) const EXTERNAL: &str = "/external";
+    /// Switches to frames, and echoes them.
+    pub(crate) const SWITCH: &str = "/switch";
     /// Fails.
     pub(crate) const FAIL: &str = "/fail";
     /// Panics.
@@ -132,7 +137,7 @@ fn misuse(http: &mut Server, tx: &mut bytewise::SendBuf) {
 macro_rules! site {
     (
         $name:ident: $Driver:path, $Exchange:path, [$($async:tt)?], [$($await:tt)*],
-        later: [$($later:tt)*], recv: $recv:ident
+        later: [$($later:tt)*], recv: $recv:ident, write_all: $write_all:path
     ) => {
         pub(crate) mod $name {
             use super::*;
@@ -164,6 +169,7 @@ macro_rules! site {
                         }
                         target::REST => rest(exchange, n)$($await)*?,
                         target::LIMIT => {
+                            let head = describe(exchange.head());
                             exchange.outbox().machine.limit_body(n as u64);
                             let mut len = 0;
                             while let Some((data, _)) = exchange.data()$($await)*? {
@@ -171,6 +177,7 @@ macro_rules! site {
                             }
                             // The end is the end.
                             assert!(exchange.data()$($await)*?.is_none());
+                            assert_eq!(describe(exchange.head()), head);
                             exchange.respond(200, NO_FIELDS, len.to_string())?;
                         }
                         target::TRAILERS => trailers(exchange)$($await)*?,
@@ -228,6 +235,23 @@ macro_rules! site {
                             out.machine.send_data("begun", out.tx)?;
                             out.flush_while($($later)* { site.gate.$recv()$($await)* })$($await)*??;
                             out.machine.send_end(NO_FIELDS, out.tx)?;
+                        }
+                        target::EXTERNAL => {
+                            let mut out = exchange.outbox();
+                            out.machine.send_response(200, NO_FIELDS, BodyLength::Chunked, out.tx)?;
+                            out.machine.announce_data(10_000, out.tx)?;
+                            out.flush()$($await)*?;
+                            while let Some(left) = out.tx.external() {
+                                let piece = &b"0123456789".repeat(100)[..usize::min(1000, left as usize)];
+                                $write_all(out.io(), piece)$($await)*?;
+                                out.tx.external_written(piece.len() as u64);
+                            }
+                            out.machine.send_end(NO_FIELDS, out.tx)?;
+                        }
+                        target::SWITCH => {
+                            let out = exchange.outbox();
+                            out.machine.switch(101, [("upgrade", "frames")], out.tx)?;
+                            return handlers::$name::echo(conn.switch(frames()))$($await)*;
                         }
                         target::FAIL => return Err("a handler's own error".into()),
                         target::PANIC => resume_unwind(Box::new("a handler's own panic")),
@@ -295,11 +319,11 @@ macro_rules! site {
 #[cfg(any(feature = "tokio", feature = "smol", feature = "async-std"))]
 site! {
     tasks: bytewise_net::Driver, bytewise_net::Exchange, [async], [.await],
-    later: [async], recv: recv
+    later: [async], recv: recv, write_all: handlers::write_all
 }
 
 #[cfg(feature = "blocking")]
 site! {
     threads: bytewise_net::blocking::Driver, bytewise_net::blocking::Exchange, [], [],
-    later: [||], recv: recv_blocking
+    later: [||], recv: recv_blocking, write_all: handlers::write_all_blocking
 }

@@ -250,7 +250,7 @@ impl Server {
     /// Sends a response head; unless the length is `None` or `Length(0)`, data and [`send_end`](Self::send_end) follow.
     ///
     /// [`BodyLength::Chunked`] is for a length that is not known; an HTTP/1.0 client gets it until close.
-    /// The request's body may be read on meanwhile.
+    /// The request's body may be read on meanwhile: a client that waits for `100` is sent it before a 2xx.
     ///
     /// # Errors
     ///
@@ -268,7 +268,18 @@ impl Server {
             self.responded();
             return Ok(());
         }
-        self.put_head(status, fields, body, Payload::from(&[]), self.can_rest_be_read(), tx)?;
+        // Who begins to answer with success, and goes on, wants the body.
+        let asks = (200..300).contains(&status) && self.awaits_continue();
+        let before = tx.inline_len();
+        if asks {
+            put_continue(tx);
+        }
+        let head = self.put_head(status, fields, body, Payload::from(&[]), asks || self.can_rest_be_read(), tx);
+        if let Err(misuse) = head {
+            tx.truncate_inline(before);
+            return Err(misuse);
+        }
+        self.request.awaits_continue &= !asks;
         self.responding = Responding::Body(match body {
             _ if self.request.method == Method::Head || status == 304 => Outgoing::Unsent,
             BodyLength::Chunked if self.request.version == Version::Http10 => Outgoing::UntilClose,
@@ -367,6 +378,11 @@ impl Server {
         Ok(())
     }
 
+    /// Whether the client waits to be asked for the body, and none has come.
+    fn awaits_continue(&self) -> bool {
+        self.request.awaits_continue && matches!(self.receiving, Receiving::BeforeBody(_))
+    }
+
     /// Gives the response under way up, and the connection with it: it closes without what would end the body, so that the
     /// client notices that something is missing. For a body whose source fails.
     pub fn abort(&mut self) {
@@ -442,4 +458,10 @@ impl Server {
             self.receiving = Receiving::Lingering;
         }
     }
+}
+
+/// Asks for the body (RFC 9110, section 15.2.1).
+fn put_continue(tx: &mut SendBuf) {
+    put_status_line(100, tx);
+    tx.put_parts([b"\r\n"]);
 }

@@ -98,14 +98,15 @@ fn a_client_that_waits_to_be_asked() {
         for does in [Respond, RespondAndDiscard, DiscardAndRespond] {
             assert_eq!(run(&Config::default(), does, &input), format!("POST / 401/close linger{rest}"), "{does:?}");
         }
-        // One that is streamed ends before the body was asked for.
-        assert_eq!(run(&Config::default(), StreamAndEnd, &input), format!("POST / 200/close linger{rest}"));
+        // A success that is streamed asks for it.
+        let read = if body.is_empty() { String::new() } else { format!("{{{SHOWN}}} . ") };
+        assert_eq!(run(&Config::default(), StreamAndEnd, &input), format!("POST / {read}100 200 read"));
         // Nothing is read of it, and the response is still due.
         assert_eq!(run(&Config::default(), Discard, &input), format!("POST / paused{rest}"));
     }
 }
 
-/// A response that is streamed has said that it closes: when it ends, a body that has not begun is not waited for, and one that
+/// A refusal that is streamed has said that it closes: when it ends, a body that has not begun is not waited for, and one that
 /// has is read.
 #[test]
 fn a_client_that_waits_while_the_response_is_streamed() {
@@ -113,12 +114,12 @@ fn a_client_that_waits_while_the_response_is_streamed() {
         let (mut rx, mut tx, mut http) = (RecvBuf::new(), SendBuf::new(), Server::new(&Config::default()));
         rx.push(post("Expect: 100-continue\r\nContent-Length: 28", "").as_bytes());
         assert!(http.next_event(&mut rx, &mut tx).unwrap().is_some());
-        http.send_response(200, NO_FIELDS, BodyLength::Chunked, &mut tx).unwrap();
+        http.send_response(401, NO_FIELDS, BodyLength::Chunked, &mut tx).unwrap();
         rx.push(body.as_bytes());
         while http.next_event(&mut rx, &mut tx).unwrap().is_some() {}
         assert_eq!(http.next_io(), NextIo::Read);
         http.send_end(NO_FIELDS, &mut tx).unwrap();
-        assert_eq!((http.next_io(), http1::statuses(tx.pending())), (then, "200/close".to_owned()), "{body:?}");
+        assert_eq!((http.next_io(), http1::statuses(tx.pending())), (then, "401/close".to_owned()), "{body:?}");
     }
 }
 
@@ -139,6 +140,41 @@ fn a_body_is_dropped() {
         run(&Config::default().with_drain(4), Discard, &post("Content-Length: 5", "hello")),
         "POST / paused +hello"
     );
+}
+
+/// What has come of a body before is no reason not to drop the rest.
+#[test]
+fn the_rest_of_a_body_is_dropped() {
+    for (framing, begun, rest) in
+        [("Content-Length: 5", "hel", "lo"), ("Transfer-Encoding: chunked", "5\r\nhel", "lo\r\n0\r\nX: y\r\n\r\n")]
+    {
+        let (mut rx, mut tx, mut http) = (RecvBuf::new(), SendBuf::new(), Server::new(&Config::default()));
+        rx.push(post(framing, begun).as_bytes());
+        while http.next_event(&mut rx, &mut tx).unwrap().is_some() {}
+        http.discard_body();
+        http.discard_body();
+        rx.push(rest.as_bytes());
+        assert!(http.next_event(&mut rx, &mut tx).unwrap().is_none());
+        assert_eq!((http.next_io(), rx.unread()), (NextIo::Paused, &b""[..]));
+        // There is nothing left to be dropped.
+        http.discard_body();
+        http.respond(200, NO_FIELDS, "", &mut tx).unwrap();
+        assert_eq!((http.next_io(), http1::statuses(tx.pending())), (NextIo::Read, "200".to_owned()));
+    }
+}
+
+/// A body that is too long to be dropped is not read while the response is streamed either.
+#[test]
+fn a_response_is_streamed_after_a_body_was_given_up() {
+    let (mut rx, mut tx, mut http) = (RecvBuf::new(), SendBuf::new(), Server::new(&Config::default().with_drain(4)));
+    rx.push(post("Content-Length: 5", "hello").as_bytes());
+    assert!(http.next_event(&mut rx, &mut tx).unwrap().is_some());
+    http.discard_body();
+    http.send_response(200, NO_FIELDS, BodyLength::Chunked, &mut tx).unwrap();
+    assert!(http.next_event(&mut rx, &mut tx).unwrap().is_none());
+    assert_eq!(http.next_io(), NextIo::Paused);
+    http.send_end(NO_FIELDS, &mut tx).unwrap();
+    assert_eq!((http.next_io(), http1::statuses(tx.pending())), (NextIo::Linger, "200/close".to_owned()));
 }
 
 /// Of chunks so much is dropped, wherever they are cut: then no more is read, and the response closes.
@@ -174,9 +210,9 @@ fn streaming_both_ways() {
     // A fault in it ends the connection without a second response.
     let faulty = post("Transfer-Encoding: chunked", "5\r\nhello!");
     assert_eq!(run(&config, Stream, &faulty), "POST / {hello} !Chunk 200 linger");
-    // One that waits to be asked is not, and so the response closes.
+    // One that waits to be asked is, before the head.
     let waits = post("Expect: 100-continue\r\nContent-Length: 5", "hello");
-    assert_eq!(run(&config, Stream, &waits), "POST / {hello} . 200/close linger");
+    assert_eq!(run(&config, Stream, &waits), "POST / {hello} . 100 200 read");
 }
 
 /// A limit for one request, up or down, between its head and the next poll.

@@ -3,7 +3,7 @@
 use crate::{chunked, http1, post};
 use bytewise::{
     Eof, Machine, NextIo, Phase, RecvBuf, SendBuf,
-    http1::{BodyLength, Client, Config, Misuse, NO_FIELDS, Server, ServerEvent},
+    http1::{BodyLength, Client, Config, Error, Misuse, NO_FIELDS, Server, ServerEvent},
 };
 
 /// Takes events and answers each request at its end: `GET / . POST / {hi} .`, each piece of a body by itself.
@@ -262,7 +262,7 @@ fn giving_up() {
             }
         };
         let expected = if length == BodyLength::Chunked { None } else { Some(9) };
-        assert_eq!(failed, Some(bytewise::http1::Error::UnexpectedEof { seen: 4, expected }));
+        assert_eq!(failed, Some(Error::UnexpectedEof { seen: 4, expected }));
     }
 }
 
@@ -291,4 +291,33 @@ fn after_an_error() {
     assert!(http.poll(&mut rx, &mut tx).is_err());
     assert_eq!(http.request("GET", "/", [("host", "a")], "", &mut tx), Err(Misuse::State));
     assert_eq!((tx.queued(), http.next_io(), http.is_reusable()), (queued, NextIo::Close, false));
+}
+
+/// Every error says what it is, and knows its answer: RFC 9110, sections 15.5 and 15.6; RFC 6585, section 5.
+#[test]
+fn errors_in_words() {
+    let rows = [
+        (Error::StartLine, Some(400), "malformed start line"),
+        (Error::Version, Some(505), "not HTTP/1"),
+        (Error::Field, Some(400), "malformed field line"),
+        (Error::BareLf, Some(400), "line feed without carriage return"),
+        (Error::Host, Some(400), "host missing, repeated or malformed"),
+        (Error::ContentLength, Some(400), "faulty content-length"),
+        (Error::TransferEncoding, Some(400), "faulty transfer-encoding"),
+        (Error::UnsupportedCoding, Some(501), "unknown transfer coding"),
+        (Error::Chunk, Some(400), "malformed chunk"),
+        (Error::HeadTooLong, Some(431), "head too long"),
+        (Error::TargetTooLong, Some(414), "request target too long"),
+        (Error::TooManyFields, Some(431), "too many fields"),
+        (Error::BodyTooLong, Some(413), "body too long"),
+        (Error::TrailersTooLong, Some(431), "trailer section too long"),
+        (Error::TooManyInterim, None, "too many interim responses"),
+        (Error::Unsolicited, None, "input that no request asked for"),
+        (Error::UnexpectedEof { seen: 1, expected: Some(2) }, None, "input ended after 1 of 2 bytes"),
+        (Error::UnexpectedEof { seen: 1, expected: None }, None, "input ended inside a message, after 1 bytes"),
+    ];
+    for (error, status, text) in rows {
+        let boxed: Box<dyn std::error::Error + Send + Sync + 'static> = Box::new(error);
+        assert_eq!((error.status(), boxed.to_string().as_str()), (status, text));
+    }
 }

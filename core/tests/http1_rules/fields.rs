@@ -1,7 +1,10 @@
 //! Fields of heads: RFC 9110, section 5; RFC 9112, section 5.
 
-use crate::{Input, OPEN, http1, receive, refuse, refuse_response};
-use bytewise::http1::{ClientEvent, Config, Fields, Server, ServerEvent};
+use crate::{Input, OPEN, chunked, http1, receive, refuse, refuse_response};
+use bytewise::{
+    Machine, RecvBuf, SendBuf,
+    http1::{ClientEvent, Config, Fields, OwnedFields, Server, ServerEvent},
+};
 
 #[test]
 fn names() {
@@ -134,13 +137,34 @@ fn fields_of_a_response() {
     receive(&Config::default(), &["GET"], OPEN, &[("9112 5, none", none, "204 . reusable read")]);
 }
 
-/// What can be printed of a head.
+/// Fields to keep: of a head, of a trailer section without what must not be there, and none.
 #[test]
-fn heads_in_words() {
-    let mut rx = bytewise::RecvBuf::new();
+fn fields_that_are_kept() {
+    let show = |fields: Fields<'_>| {
+        let kept = fields.into_owned();
+        assert_eq!((http1::listed(kept.fields()), kept.clone()), (http1::listed(fields), kept.clone()));
+        http1::listed(kept.fields())
+    };
+    assert_eq!(fields_of(b"A: b\r\nA: c\r\n", show), "A=b, A=c");
+    assert_eq!(fields_of(b"", show), "");
+    assert!(OwnedFields::default().fields().is_empty());
+    let log = Input::new(chunked("0\r\nX: y\r\nHost: b\r\n\r\n").as_bytes()).any_split(
+        || Server::new(&Config::default()),
+        |event, _: &mut Server, _, log| {
+            if let ServerEvent::End(trailers) = event {
+                log.item(format_args!("{}", show(trailers)));
+            }
+        },
+    );
+    assert_eq!(log, "X=y paused");
+}
+
+/// What can be printed of a head, and heads to keep.
+#[test]
+fn heads_that_are_kept() {
+    let (mut rx, mut tx, mut server) = (RecvBuf::new(), SendBuf::new(), Server::new(&Config::default()));
     rx.push(b"GET /a HTTP/1.1\r\nHost: b\r\nX: \"\xFC\"\r\n\r\n");
-    let mut server = Server::new(&Config::default());
-    let event = bytewise::Machine::next_event(&mut server, &mut rx, &mut bytewise::SendBuf::new()).unwrap();
+    let event = server.next_event(&mut rx, &mut tx).unwrap();
     let Some(ServerEvent::Request(head)) = event else { panic!("{event:?}") };
     assert_eq!(
         format!("{head:?}"),
@@ -149,8 +173,19 @@ fn heads_in_words() {
     let kept = head.into_owned();
     let memory = kept.clone().into_memory();
     assert_eq!((memory.as_slice(), kept.head().as_bytes()), (head.as_bytes(), head.as_bytes()));
-    let pointer = memory.as_ptr();
     // Memory that was used before is used again.
+    let pointer = memory.as_ptr();
+    let again = head.into_owned_in(memory).into_memory();
+    assert_eq!(again.as_ptr(), pointer);
+
+    let (mut rx, mut client) = (RecvBuf::new(), http1::asking(&Config::default(), &["GET"]));
+    rx.push(b"HTTP/1.1 204 No\r\nX: y\r\n\r\n");
+    let event = client.next_event(&mut rx, &mut tx).unwrap();
+    let Some(ClientEvent::Response(head)) = event else { panic!("{event:?}") };
+    assert_eq!(format!("{head:?}"), r#"ResponseHead { status: 204, version: Http11, fields: {"X": "y"} }"#);
+    let memory = head.into_owned().into_memory();
+    assert_eq!(memory, head.as_bytes());
+    let pointer = memory.as_ptr();
     let again = head.into_owned_in(memory).into_memory();
     assert_eq!(again.as_ptr(), pointer);
 }

@@ -52,6 +52,12 @@ fn targets() {
                 ("9112 3, whatever its form", line(max + 1).replace('/', "x").as_bytes(), "TargetTooLong", 414),
                 ("9112 3, without an end", &line(max + 100).as_bytes()[..max + 32], "TargetTooLong", 414),
                 ("9112 3, a fault before", b"GET /\0", "StartLine", 400),
+                (
+                    "9112 3, a fault behind",
+                    &[&line(max + 100).as_bytes()[..max + 32], b"\0"].concat(),
+                    "TargetTooLong",
+                    414,
+                ),
                 // It is not the target's fault.
                 ("9112 3, a method of any length", "M".repeat(max + 32).as_bytes(), "StartLine", 400),
                 ("9112 3, a method of any length", format!("{} /", "M".repeat(max + 30)).as_bytes(), "StartLine", 400),

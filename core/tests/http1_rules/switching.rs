@@ -1,7 +1,10 @@
 //! Upgrade and CONNECT: RFC 9110, sections 7.8, 9.3.6 and 15.2.2; RFC 9112, section 6.3.
 
 use crate::{Input, OPEN, Row, http1, receive, serve};
-use bytewise::http1::{Config, Misuse, NO_FIELDS, Server, ServerEvent};
+use bytewise::{
+    SendBuf,
+    http1::{BodyLength, Client, Config, Misuse, NO_FIELDS, Server, ServerEvent},
+};
 
 /// What is unread when the protocol switches stays in the buffer, whole, at every cut.
 #[test]
@@ -136,5 +139,24 @@ fn a_server_switches_at_the_head() {
         ("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\nleft".to_owned(), "CONNECT a:1 200 switched +left"),
     ] {
         assert_eq!(run(input.as_bytes()), expected, "{input}");
+    }
+}
+
+/// A request has to end before its protocol is switched: what is sent of its body would be taken for the other protocol.
+#[test]
+fn a_client_that_has_not_sent_its_body() {
+    let input = b"HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nleft";
+    for (is_sent, expected) in [(false, "!Unsolicited close"), (true, "switched 101 switched +left")] {
+        let ask = || {
+            let (mut http, mut tx) = (Client::new(&Config::default()), SendBuf::new());
+            let fields = [("host", "a"), ("upgrade", "x")];
+            http.send_request("POST", "/", fields, BodyLength::Length(2), &mut tx).unwrap();
+            if is_sent {
+                http.send_data("hi", &mut tx).unwrap();
+                http.send_end(NO_FIELDS, &mut tx).unwrap();
+            }
+            http
+        };
+        assert_eq!(Input::new(input).any_split(ask, http1::note_response), expected);
     }
 }

@@ -1,13 +1,12 @@
 //! What a server receives: the cycle of a request.
 
-use super::{Responding, Server};
+use super::{Responding, Server, put_continue};
 use crate::{
     RecvBuf, SendBuf,
     http1::{
         BodyLength, Error, Fields, RequestHead, ServerEvent, Version,
         body::{Available, Body, at_most},
         control::{Meta, Side},
-        encode::put_status_line,
         head::RequestLine,
         lines::{HeadLines, Progress},
         whole,
@@ -252,8 +251,7 @@ impl Server {
                 if self.request.awaits_continue && matches!(self.responding, Responding::Due) {
                     // Whatever has come of the body already, so that the answer does not depend on the cut.
                     self.request.awaits_continue = false;
-                    put_status_line(100, tx);
-                    tx.put_parts([b"\r\n"]);
+                    put_continue(tx);
                 }
                 Ok(None)
             }
