@@ -32,6 +32,7 @@ use bytewise::{
     Machine,
     http1::{BodyLength, Date, Misuse, NO_FIELDS, Server, fields_of},
 };
+use futures_lite::future::poll_once;
 use http::{HeaderMap, Request, Response, header, response};
 use http_body::{Body, Frame};
 use std::{
@@ -49,14 +50,16 @@ const HIGH_WATER: usize = 64 * 1024;
 ///
 /// The body of a request is read as the service asks for it; what it leaves is discarded, or closes the connection if it
 /// is long. A response that says `connection: close` is the last one. `date` is added if it is missing (RFC 9110, section
-/// 6.6.1). If the body of a response fails, the connection closes without its end.
+/// 6.6.1). Bodies of responses to HEAD, and of those that have none (204, 205, 304), are not asked for. If the body of a
+/// response fails, the connection closes without its end.
 ///
 /// The connection's limits hold, that of bodies too: to let a service limit them itself, set
 /// [`Config::with_max_body`](bytewise::http1::Config::with_max_body) high.
 ///
 /// # Errors
 ///
-/// The connection failed, or the service did (it is answered `500` then), or the body of a response.
+/// The connection failed, or the service did (it is answered `500` then), or the body of a response, or it has a status that
+/// cannot be sent.
 pub async fn serve_connection<Io, S, B>(mut conn: Driver<Io, Server>, mut service: S) -> Result<(), BoxError>
 where
     Io: Transport,
@@ -68,12 +71,23 @@ where
     let mut date = Date::default();
     while let Some(exchange) = conn.exchange().await? {
         if let Err(error) = answer(exchange, &mut service, &mut date).await {
+            refuse(&mut conn, &mut date);
             // What there is to say to the client is said; the error is for the log.
-            conn.close().await?;
+            let _ = conn.close().await;
             return Err(error);
         }
     }
     Ok(conn.close().await?)
+}
+
+/// Says that the last request has no answer, unless one has begun.
+fn refuse<Io: Transport>(conn: &mut Driver<Io, Server>, date: &mut Date) {
+    let out = conn.outbox();
+    if !out.machine.is_response_begun() {
+        out.machine.shut_down(out.tx);
+        // The misuse would be that none is due: the connection failed.
+        let _ = out.machine.respond(500, [today(date)], "", out.tx);
+    }
 }
 
 async fn answer<Io, S, B>(
@@ -89,7 +103,7 @@ where
     B::Error: Into<BoxError>,
 {
     let Ok(request) = Request::<()>::try_from(exchange.head()) else {
-        return Ok(exchange.respond(400, NO_FIELDS, "")?);
+        return Ok(exchange.respond(400, [today(date)], "")?);
     };
     let is_head = request.method() == http::Method::HEAD;
     let (body, mut feed) = body::new(exchange.head().body_length());
@@ -97,38 +111,45 @@ where
         poll_fn(|cx| service.poll_ready(cx)).await?;
         service.call(request.map(|()| body)).await
     };
-    let response = match beside(called, &mut feed, &mut exchange).await? {
-        Ok(response) => response,
-        Err(error) => {
-            exchange.respond(500, NO_FIELDS, "")?;
-            return Err(error.into());
-        }
-    };
+    let response = beside(called, &mut feed, &mut exchange).await?.map_err(Into::into)?;
     let (head, body) = response.into_parts();
     let mut body = pin!(body);
     if says_close(&head.headers) {
         let out = exchange.outbox();
         out.machine.shut_down(out.tx);
     }
-    let announced = announced(&head.headers);
+    let (announced, status) = (announced(&head.headers), head.status.as_u16());
     let length = match body.size_hint().exact() {
+        _ if matches!(status, 204 | 205) => BodyLength::None,
         // What HEAD or a 304 would have had.
-        Some(0) if is_head || head.status == 304 => announced.map_or(BodyLength::None, BodyLength::Length),
+        Some(0) if is_head || status == 304 => announced.map_or(BodyLength::None, BodyLength::Length),
         Some(length) => BodyLength::Length(length),
         None => announced.map_or(BodyLength::Chunked, BodyLength::Length),
     };
-    if length == BodyLength::Length(0) || body.is_end_stream() {
+    let is_unsent = is_head || matches!(status, 204 | 205 | 304);
+    if is_unsent || length == BodyLength::Length(0) || body.is_end_stream() {
         send_head(&mut exchange, &head, length, date)?;
         let out = exchange.outbox();
-        return Ok(out.machine.send_end(NO_FIELDS, out.tx).or_else(unsent)?);
+        return finish(out.machine.send_end(NO_FIELDS, out.tx), exchange);
     }
-    let mut frame = next_frame(body.as_mut(), &mut feed, &mut exchange).await?;
-    if let Some(Ok(first)) = frame.take_if(|frame| matches!(frame, Ok(frame) if is_whole(frame, length)))
-        && let Ok(data) = first.into_data()
-    {
-        return respond(exchange, &head, data, date);
+    let first = poll_once(next_frame(body.as_mut(), &mut feed, &mut exchange)).await.transpose()?;
+    let first = match first {
+        Some(Some(frame)) => match frame.map_err(Into::into)?.into_data() {
+            Ok(data) if length == BodyLength::Length(data.remaining() as u64) => {
+                return respond(exchange, &head, data, date);
+            }
+            data => Some(Some(Ok(data.map_or_else(|other| other, Frame::data)))),
+        },
+        other => other,
+    };
+    // While the body takes its time, the head is sent; unless the request failed, which is told next.
+    if first.is_some() || exchange.outbox().machine.is_responding() {
+        send_head(&mut exchange, &head, length, date)?;
     }
-    send_head(&mut exchange, &head, length, date)?;
+    let mut frame = match first {
+        Some(frame) => frame,
+        None => next_frame(body.as_mut(), &mut feed, &mut exchange).await?,
+    };
     loop {
         let Some(next) = frame else {
             let out = exchange.outbox();
@@ -173,15 +194,6 @@ fn finish<Io: Transport>(ended: Result<(), Misuse>, mut exchange: Exchange<'_, I
     Ok(ended?)
 }
 
-/// A body that was announced and has none, as to HEAD, is no misuse; that a response has none is what its service means.
-fn unsent(misuse: Misuse) -> Result<(), Misuse> {
-    if misuse == Misuse::BodyTooShort { Err(misuse) } else { Ok(()) }
-}
-
-fn is_whole<D: Buf>(frame: &Frame<D>, length: BodyLength) -> bool {
-    frame.data_ref().is_some_and(|data| length == BodyLength::Length(data.remaining() as u64))
-}
-
 fn respond<Io: Transport>(
     exchange: Exchange<'_, Io, Server>,
     head: &response::Parts,
@@ -205,7 +217,11 @@ fn send_head<Io: Transport>(
 }
 
 fn missing_date<'d>(headers: &HeaderMap, date: &'d mut Date) -> Option<(&'static str, &'d [u8])> {
-    (!headers.contains_key(header::DATE)).then(|| ("date", date.at(SystemTime::now()).as_bytes()))
+    (!headers.contains_key(header::DATE)).then(|| today(date))
+}
+
+fn today(date: &mut Date) -> (&'static str, &[u8]) {
+    ("date", date.at(SystemTime::now()).as_bytes())
 }
 
 fn announced(headers: &HeaderMap) -> Option<u64> {

@@ -36,6 +36,8 @@ struct Slot {
     reader: Option<Waker>,
     /// Who waits for being asked for it.
     feeder: Option<Waker>,
+    /// The request is over: what was not asked for by then does not come.
+    over: bool,
 }
 
 #[derive(Debug, Default)]
@@ -102,9 +104,11 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         let Some(shared) = &self.0 else { return };
-        if matches!(shared.lock().content, Content::Nothing | Content::Wanted) {
-            self.fail();
-        }
+        let mut slot = shared.lock();
+        slot.over = true;
+        let reader = slot.reader.take();
+        drop(slot);
+        reader.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -116,7 +120,7 @@ impl Body for RequestBody {
         let Some(shared) = &self.shared else { return Poll::Ready(None) };
         let mut slot = shared.lock();
         let frame = match mem::take(&mut slot.content) {
-            Content::Nothing | Content::Wanted => {
+            Content::Nothing | Content::Wanted if !slot.over => {
                 slot.content = Content::Wanted;
                 slot.reader = Some(cx.waker().clone());
                 let feeder = slot.feeder.take();
@@ -131,7 +135,9 @@ impl Body for RequestBody {
             }
             Content::End(trailers) if trailers.is_empty() => None,
             Content::End(trailers) => Some(Ok(Frame::trailers(trailers))),
-            Content::Failed => Some(Err("the request ended before its body".into())),
+            Content::Failed | Content::Nothing | Content::Wanted => {
+                Some(Err("the request ended before its body".into()))
+            }
         };
         drop(slot);
         (self.shared, self.left) = (None, Some(0));

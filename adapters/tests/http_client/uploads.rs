@@ -22,6 +22,8 @@ on_every_runtime!(
     given_up,
     answered_early,
     of_many_megabytes,
+    comes_back_as_it_goes,
+    refused_while_it_goes,
 );
 
 /// Answers with what it was sent, and how.
@@ -196,6 +198,44 @@ fn of_many_megabytes<C: Client>() {
         assert_eq!(upload.finish(&[]).unwrap().text(), (80 * PIECE).to_string());
     }
     assert_eq!(site.heard(), ["0 PUT /"; 2]);
+}
+
+/// A site that answers while it is asked, and takes no more than it can give back: who only wrote would wait for ever.
+fn comes_back_as_it_goes<C: Client>() {
+    const LEN: usize = 8 << 20;
+    let site = Site::start(|conn| {
+        let socket = socket2::SockRef::from(&conn.socket);
+        socket.set_send_buffer_size(1 << 16).unwrap();
+        socket.set_recv_buffer_size(1 << 16).unwrap();
+        while let Some(head) = conn.head() {
+            let mut left: usize = head.field("content-length").unwrap().parse().unwrap();
+            conn.say(format!("HTTP/1.1 200 OK\r\ncontent-length: {left}\r\n\r\n"));
+            while left > 0 {
+                let piece = conn.take(left.min(1 << 16)).unwrap();
+                left -= piece.len();
+                conn.say(piece);
+            }
+        }
+    });
+    let body = "x".repeat(LEN);
+    assert!(C::new().post(&site.url("/"), &body).unwrap().body(LEN).unwrap() == body);
+}
+
+/// The site answers, and takes no more: the answer is heard without the rest being sent.
+fn refused_while_it_goes<C: Client>() {
+    let (heard, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let site = Site::start(move |conn| {
+        conn.head().unwrap();
+        conn.say("HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 3\r\n\r\nno!");
+        wait.lock().unwrap().recv_timeout(GUARD).unwrap();
+    });
+    let client = C::new();
+    let mut response = client.post(&site.url("/"), &"x".repeat(32 << 20)).unwrap();
+    assert_eq!((response.status(), response.text()), (413, "no!".into()));
+    heard.send(()).unwrap();
+    drop(response);
+    assert_eq!(site.ended(), 0);
 }
 
 /// While the site takes nothing, only so much is queued; when it does, all of it comes.

@@ -30,6 +30,7 @@ on_every_runtime!(
     how_much_is_read_for_nobody,
     a_response_that_is_forgotten,
     a_response_that_is_not_ended,
+    a_response_that_is_not_ended_and_a_large_body,
     a_response_that_is_too_short,
     a_response_that_is_too_short_to_whoever_still_sends,
     misuse,
@@ -220,6 +221,19 @@ fn a_response_that_is_not_ended(runtime: Runtime) {
     peer.ask(get(target::OPEN), &open);
     peer.ask(post(target::OPEN, "hello"), &open);
     peer.ask([get(target::OPEN), get("/after")].concat(), [open, ok("/after")].concat());
+    drop(peer);
+    server.stop();
+}
+
+/// The response is ended without the body, which is not read for nobody: the connection ends with it.
+fn a_response_that_is_not_ended_and_a_large_body(runtime: Runtime) {
+    let server = start(runtime);
+    let mut peer = HttpPeer::connect(server.address);
+    let request = post(target::OPEN, &"x".repeat(900 * 1024));
+    peer.send(&request[..request.len() - 1]);
+    peer.expect([OK_CHUNKED, &chunk("open"), LAST_CHUNK].concat());
+    peer.send(["x", &get("/never")].concat());
+    peer.expect_end();
     drop(peer);
     server.stop();
 }

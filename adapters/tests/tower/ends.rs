@@ -21,9 +21,10 @@ on_both_runtimes!(
 
 fn between_requests(runtime: Runtime) {
     let server = Server::start(runtime, answering(async |_| respond("answered")));
+    // Accepted by the time that who comes later is answered.
+    let silent = server.connect();
     let mut peer = server.connect();
     peer.ask(get("/"), ok("answered"));
-    let mut silent = server.connect();
     server.shutdown.begin();
     peer.expect_end();
     silent.expect_end();
@@ -47,17 +48,18 @@ fn waiting(runtime: Runtime) -> (Server, mpsc::Receiver<()>, async_channel::Send
 
 fn before_an_answer(runtime: Runtime) {
     let (server, told, go) = waiting(runtime);
+    let idle = server.connect();
     let mut peer = server.connect();
     peer.send([post("/", "hello"), get("/never")].concat());
     told.recv_timeout(GUARD).unwrap();
     server.shutdown.begin();
-    // Who is idle hears of it: so much time has passed.
+    // Then all know.
+    idle.expect_end();
     go.send_blocking(()).unwrap();
     peer.hears(ok_and_close("hello"));
     peer.expect_end();
-    server.ended();
-    assert!(told.try_recv().is_err(), "no other request is begun");
     server.stop();
+    assert!(told.try_recv().is_err(), "no other request is begun");
 }
 
 /// Its head is gone; it is ended as it was begun.
@@ -84,10 +86,12 @@ fn in_the_middle_of_an_answer(runtime: Runtime) {
 fn in_the_middle_of_a_request(runtime: Runtime) {
     let (server, told, go) = waiting(runtime);
     go.send_blocking(()).unwrap();
+    let idle = server.connect();
     let mut peer = server.connect();
     peer.send([post_chunked("/"), chunk("hello")].concat());
     told.recv_timeout(GUARD).unwrap();
     server.shutdown.begin();
+    idle.expect_end();
     peer.send([&chunk(", world"), LAST_CHUNK].concat());
     peer.hears(ok_and_close("hello, world"));
     peer.expect_end();

@@ -139,9 +139,9 @@ impl Peer {
         self.ahead.drain(..expected.len());
     }
 
-    /// Nothing follows, and the end is an orderly one.
+    /// Nothing follows, and the end is an orderly one; then it closes, which the server waits for.
     #[track_caller]
-    pub(crate) fn expect_end(&mut self) {
+    pub(crate) fn expect_end(mut self) {
         let rest = self.rest().expect("an orderly end");
         assert!(rest.is_empty(), "expected the end, but there came: {}", shown(&rest));
     }

@@ -14,8 +14,8 @@ use bytewise_net::{
     BoxError, ServerOptions,
     tower::{RequestBody, serve_connection},
 };
-use futures_lite::future::{block_on, poll_once};
-use std::{sync::mpsc, thread};
+use futures_lite::future::{block_on, or, poll_once};
+use std::{future::Future, sync::mpsc, thread};
 
 on_both_runtimes!(
     whole_ones,
@@ -300,12 +300,22 @@ fn handing_out(runtime: Runtime) -> (Server, mpsc::Receiver<RequestBody>) {
     (Server::start(runtime, service), handed)
 }
 
+/// What comes of it before the guard is tired of waiting.
+#[track_caller]
+fn soon<T>(work: impl Future<Output = T>) -> T {
+    let guard = async {
+        smol::Timer::after(GUARD).await;
+        None
+    };
+    block_on(or(async { Some(work.await) }, guard)).expect("an end of waiting")
+}
+
 /// It fails, and does not wait for what never comes.
 #[track_caller]
 fn assert_cut_off(body: &mut RequestBody) {
-    let error = block_on(frame(body)).unwrap().unwrap_err();
+    let error = soon(frame(body)).unwrap().unwrap_err();
     assert_eq!(error.to_string(), "the request ended before its body");
-    assert!(block_on(frame(body)).is_none(), "once");
+    assert!(soon(frame(body)).is_none(), "once");
 }
 
 fn outlives_its_request(runtime: Runtime) {
@@ -350,7 +360,7 @@ fn outlives_its_request_with_a_piece_on_its_way(runtime: Runtime) {
         peer.send(rest);
         peer.ask(get("/next"), ok("next"));
         if !piece.is_empty() {
-            assert_eq!(block_on(frame(&mut body)).unwrap().unwrap().into_data().unwrap(), piece);
+            assert_eq!(soon(frame(&mut body)).unwrap().unwrap().into_data().unwrap(), piece);
         }
         assert_cut_off(&mut body);
     }

@@ -151,7 +151,7 @@ fn head_and_other_methods(runtime: Runtime) {
     let (server, mut peer) = start(runtime);
     let with = |method: &str, target: &str| get(target).replace("GET", method);
     peer.ask(with("HEAD", "/hello/you"), text("Hello, you.").replace("Hello, you.", ""));
-    peer.ask(with("HEAD", "/nowhere"), "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+    peer.ask(with("HEAD", "/nowhere"), "HTTP/1.1 404 Not Found\r\n\r\n");
     let not_allowed = "HTTP/1.1 405 Method Not Allowed\r\nallow: GET,HEAD\r\ncontent-length: 0\r\n\r\n";
     peer.ask(with("DELETE", "/hello/you"), not_allowed);
     peer.ask(post("/hello/you", "a body that nobody reads"), not_allowed);

@@ -79,12 +79,12 @@ pub(crate) type Next = Result<Frame<Bytes>, BoxError>;
 /// A body whose frames a test sends.
 pub(crate) struct Frames {
     frames: Pin<Box<async_channel::Receiver<Next>>>,
-    hint: SizeHint,
+    length: Option<u64>,
 }
 
 impl Frames {
     pub(crate) fn of(frames: async_channel::Receiver<Next>) -> Self {
-        Self { frames: Box::pin(frames), hint: SizeHint::default() }
+        Self { frames: Box::pin(frames), length: None }
     }
 
     /// One whose frames are there.
@@ -98,7 +98,7 @@ impl Frames {
 
     /// Says that it is so long, which may be a lie.
     pub(crate) fn hinting(mut self, length: u64) -> Self {
-        self.hint = SizeHint::with_exact(length);
+        self.length = Some(length);
         self
     }
 
@@ -128,6 +128,6 @@ impl http_body::Body for Frames {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.hint.clone()
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
