@@ -19,7 +19,7 @@ on_every_runtime!(
     time_between_requests_is_nobodys,
 );
 
-const SHORT: Time = Time::from_millis(150);
+const SHORT: Time = Time::from_millis(400);
 
 fn client<C: Client>(timeouts: Timeouts) -> C {
     C::with_options(ClientOptions::default().with_timeouts(timeouts))

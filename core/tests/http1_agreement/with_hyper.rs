@@ -84,8 +84,12 @@ fn theirs(wire: &[u8]) -> (Vec<Seen>, Vec<u8>) {
     (seen.take(), answer)
 }
 
-/// hyper's targets are URIs; an absolute one without a path is shown with one.
+/// hyper's targets are URIs: a scheme is shown in lower case, an absolute one without a path with one.
 fn same_target(ours: &str, theirs: &str) -> bool {
+    let ours = match ours.split_once("://") {
+        Some((scheme, rest)) if !ours.starts_with('/') => format!("{}://{rest}", scheme.to_ascii_lowercase()),
+        _ => ours.to_owned(),
+    };
     ours == theirs || format!("{ours}/") == theirs
 }
 
