@@ -221,7 +221,7 @@ proptest! {
     }
 }
 
-/// A name of that crate's that a message cannot have does not exist; a status does.
+/// That crate has statuses that cannot be sent as final ones.
 #[test]
 fn statuses_that_are_no_responses() {
     let (mut rx, mut tx, mut server) = (RecvBuf::new(), SendBuf::new(), Server::new(&Config::default()));
