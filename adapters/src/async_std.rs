@@ -161,26 +161,5 @@ pub async fn connect<M>(host: &str, port: u16, options: &ClientOptions, machine:
     futures_io::connect(async { (host, port).to_socket_addrs().await }, options, machine).await
 }
 
-/// Connects for an [`HttpClient`].
 #[cfg(feature = "http-client")]
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Connector;
-
-#[cfg(feature = "http-client")]
-impl crate::Connect for Connector {
-    type Io = Stream;
-
-    async fn connect(
-        &self,
-        host: &str,
-        port: u16,
-        options: &ClientOptions,
-        machine: http1::Client,
-    ) -> io::Result<Driver<Stream, http1::Client>> {
-        connect(host, port, options, machine).await
-    }
-}
-
-/// Requests by URL, over connections that are kept.
-#[cfg(feature = "http-client")]
-pub type HttpClient = crate::HttpClient<Connector>;
+crate::http_client::on_a_runtime!();

@@ -10,6 +10,35 @@ pub use error::RequestError;
 pub use response::Response;
 pub use upload::Upload;
 
+/// The client of a runtime with tasks, beside its `Stream` and its `connect`.
+#[cfg(feature = "_tasks")]
+macro_rules! on_a_runtime {
+    () => {
+        /// Connects for an [`HttpClient`].
+        #[derive(Debug, Clone, Copy, Default)]
+        pub struct Connector;
+
+        impl crate::Connect for Connector {
+            type Io = Stream;
+
+            async fn connect(
+                &self,
+                host: &str,
+                port: u16,
+                options: &ClientOptions,
+                machine: http1::Client,
+            ) -> io::Result<Driver<Stream, http1::Client>> {
+                connect(host, port, options, machine).await
+            }
+        }
+
+        /// Requests by URL, over connections that are kept.
+        pub type HttpClient = crate::HttpClient<Connector>;
+    };
+}
+#[cfg(feature = "_tasks")]
+pub(crate) use on_a_runtime;
+
 use crate::{ClientOptions, Driver, Error, Transport};
 use bytewise::{
     Payload, Time,
