@@ -65,3 +65,5 @@ pub use error::{Error, Misuse};
 pub use fields::{Field, Fields, NO_FIELDS, OwnedFields};
 pub use head::{BodyLength, OwnedRequestHead, OwnedResponseHead, RequestHead, ResponseHead, Version};
 pub use server::{Server, ServerEvent};
+#[cfg(feature = "deflate")]
+pub(crate) use syntax::items as list_items;

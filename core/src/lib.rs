@@ -53,6 +53,7 @@
 //! * `std` (default): vectored writes through [`bytes::Buf::chunks_vectored`], SIMD search chosen at run time. Without
 //!   it the crate is `no_std` with `alloc`.
 //! * `http1` (default): HTTP/1.0 and 1.1, both sides.
+//! * `ws` (default): WebSocket, both sides; `deflate`: its permessage-deflate.
 //! * `http`: conversions to and from the types of the crate `http`.
 //! * `date`: `http1::Date`, the value of a `date` field.
 //! * `crc32`: `framing::Crc32`, a checksum in the header of each frame.
@@ -73,6 +74,8 @@ mod recv_buf;
 mod send_buf;
 mod spare;
 mod watchdog;
+#[cfg(feature = "ws")]
+pub mod ws;
 
 pub use machine::{Machine, NextIo, Phase};
 pub use payload::Payload;

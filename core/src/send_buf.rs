@@ -241,6 +241,15 @@ impl SendBuf {
         self.end += len + size;
     }
 
+    /// Appends a header and a copy of a payload, which can still be changed: masked.
+    #[cfg(feature = "ws")]
+    #[inline]
+    pub(crate) fn put_for_change(&mut self, header: &[u8], payload: &[u8]) -> &mut [u8] {
+        self.put_parts([header, payload]);
+        let end = self.end;
+        &mut self.bytes[end - payload.len()..end]
+    }
+
     fn put_large(&mut self, header: &[u8], payload: Payload<'_>) {
         self.put_parts([header, if payload.is_owned() { &[] } else { payload.as_bytes() }]);
         if let Some(bytes) = payload.owned() {

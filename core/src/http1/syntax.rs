@@ -75,7 +75,7 @@ pub(super) fn trim_end(mut value: &[u8]) -> &[u8] {
 }
 
 /// Items of a list, empty ones too; a comma inside a quoted string does not separate (RFC 9110, sections 5.6.1 and 5.6.4).
-pub(super) fn items(value: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+pub(crate) fn items(value: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     let mut rest = Some(value);
     core::iter::from_fn(move || {
         let list = rest?;

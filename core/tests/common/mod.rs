@@ -5,6 +5,8 @@
 pub mod http1;
 mod log;
 mod rng;
+#[cfg(feature = "ws")]
+pub mod ws;
 
 pub use log::Log;
 pub use rng::Rng;
@@ -33,6 +35,8 @@ pub struct Input<'a> {
     limits: Option<(usize, usize, usize)>,
     /// How what was sent is written down.
     output: fn(&[u8]) -> String,
+    /// Whether what is unread at the end says something.
+    unread: bool,
 }
 
 /// How the bytes of a block come into the receive buffer.
@@ -85,7 +89,7 @@ fn sent(bytes: &[u8]) -> String {
 impl<'a> Input<'a> {
     /// Input that does not end.
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, eof: OPEN, limits: None, output: sent }
+        Self { bytes, eof: OPEN, limits: None, output: sent, unread: true }
     }
 
     /// How it ends.
@@ -101,6 +105,11 @@ impl<'a> Input<'a> {
     /// What is sent is written down by `output`, and not as the bytes that it is.
     pub const fn output(self, output: fn(&[u8]) -> String) -> Self {
         Self { output, ..self }
+    }
+
+    /// What is unread at the end is not looked at: a machine may have changed it in place.
+    pub const fn whatever_is_unread(self) -> Self {
+        Self { unread: false, ..self }
     }
 
     /// Drives machines made by `new` with the input whole, byte by byte, cut in two everywhere, in blocks of 2 to 9 and
@@ -201,7 +210,7 @@ impl<'a> Input<'a> {
         let unread = [rx.unread(), &self.bytes[fed..]].concat();
         if run.failed {
             run.stays_failed(&mut machine, &mut rx, &self.bytes[fed..]);
-        } else if !unread.is_empty() {
+        } else if self.unread && !unread.is_empty() {
             write!(outcome.end, " +{}", log::shortened(&unread)).unwrap();
         }
         outcome.events = run.log.into_text();

@@ -1,0 +1,48 @@
+/// Masks or unmasks bytes that start at `offset` in the payload (RFC 6455, section 5.3).
+///
+/// ```
+/// use bytewise::ws::frame::apply_mask;
+///
+/// let mut bytes = *b"Hello";
+/// apply_mask(&mut bytes, [0x37, 0xFA, 0x21, 0x3D], 0);
+/// assert_eq!(bytes, [0x7F, 0x9F, 0x4D, 0x51, 0x58]);
+/// apply_mask(&mut bytes[3..], [0x37, 0xFA, 0x21, 0x3D], 3); // from anywhere
+/// assert_eq!(&bytes[3..], b"lo");
+/// ```
+#[inline]
+pub fn apply_mask(bytes: &mut [u8], key: [u8; 4], offset: u64) {
+    let mut key = key;
+    key.rotate_left((offset % 4) as usize);
+    let words = [u32::from_ne_bytes(key); 8];
+    let (blocks, rest) = bytes.as_chunks_mut();
+    for block in blocks {
+        xor::<32>(block, &words);
+    }
+    let rest = xor_first::<16>(rest, &words);
+    let rest = xor_first::<8>(rest, &words);
+    let rest = xor_first::<4>(rest, &words);
+    for (byte, key) in rest.iter_mut().zip(key) {
+        *byte ^= key;
+    }
+}
+
+/// XORs the first `N` bytes if there are so many; what is left.
+#[inline(always)]
+fn xor_first<'a, const N: usize>(bytes: &'a mut [u8], words: &[u32; 8]) -> &'a mut [u8] {
+    if bytes.len() < N {
+        return bytes;
+    }
+    let (first, rest) = bytes.split_at_mut(N);
+    if let Some(first) = first.first_chunk_mut::<N>() {
+        xor(first, words);
+    }
+    rest
+}
+
+/// One vector instruction or two, for the sizes it is used with.
+#[inline(always)]
+fn xor<const N: usize>(bytes: &mut [u8; N], words: &[u32; 8]) {
+    for (word, key) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *word = (u32::from_ne_bytes(*word) ^ key).to_ne_bytes();
+    }
+}
