@@ -1,6 +1,7 @@
 //! What the fuzz targets have in common: an input, cut into blocks, drives a machine, and what happened is compared.
 
 pub mod http1;
+pub mod ws;
 
 use bytewise::{Eof, Machine, NextIo, RecvBuf, SendBuf};
 
