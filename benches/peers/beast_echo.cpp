@@ -1,6 +1,7 @@
-// An HTTP/1.1 echo of Boost.Beast, written like its example http_server_async, but with a larger read buffer.
+// Echoes of Boost.Beast, written like its examples http_server_async and websocket_server_async, but with larger read
+// buffers.
 //
-//     beast_echo CONTEXTS THREADS
+//     beast_echo http|ws CONTEXTS THREADS
 //
 // It accepts on descriptor 0, a listening socket. Descriptor 1 is a stream socket: each byte received there is answered
 // with a line of two numbers, the monotonic clock and the CPU time of this process, in nanoseconds; at its end the
@@ -20,6 +21,7 @@
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/beast/websocket.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -28,6 +30,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,12 +39,18 @@
 
 namespace beast = boost::beast;
 namespace http = beast::http;
+namespace websocket = beast::websocket;
 namespace net = boost::asio;
 using tcp = net::ip::tcp;
 
+static constexpr std::uint64_t max_body = 16 << 20;
+
+static void fail(const char* what, beast::error_code ec) {
+    std::cerr << "beast_echo: " << what << ": " << ec.message() << '\n';
+}
+
 // One connection: a request is read whole and answered, then the next one.
-class session : public std::enable_shared_from_this<session> {
-    static constexpr std::uint64_t max_body = 16 << 20;
+class http_session : public std::enable_shared_from_this<http_session> {
     // Beast takes bodies out of the buffer while they come, so that it never grows by itself, and reads what it has room
     // for: 512 bytes at a time. At 16 KiB this makes it four times as fast.
     static constexpr std::size_t read_size = 64 << 10;
@@ -51,14 +60,14 @@ class session : public std::enable_shared_from_this<session> {
     std::optional<http::request_parser<http::string_body>> parser_;
 
 public:
-    explicit session(tcp::socket&& socket) : stream_(std::move(socket)) {
+    explicit http_session(tcp::socket&& socket) : stream_(std::move(socket)) {
         buffer_.reserve(read_size);
     }
 
     void run() {
         beast::error_code ec;
         stream_.socket().set_option(tcp::no_delay(true), ec);
-        net::dispatch(stream_.get_executor(), beast::bind_front_handler(&session::read, shared_from_this()));
+        net::dispatch(stream_.get_executor(), beast::bind_front_handler(&http_session::read, shared_from_this()));
     }
 
 private:
@@ -66,7 +75,7 @@ private:
         parser_.emplace();
         parser_->body_limit(max_body);
         stream_.expires_after(std::chrono::seconds(30));
-        http::async_read(stream_, buffer_, *parser_, beast::bind_front_handler(&session::on_read, shared_from_this()));
+        http::async_read(stream_, buffer_, *parser_, beast::bind_front_handler(&http_session::on_read, shared_from_this()));
     }
 
     void on_read(beast::error_code ec, std::size_t) {
@@ -85,7 +94,7 @@ private:
     void send(http::message_generator&& response) {
         const bool keep_alive = response.keep_alive();
         beast::async_write(stream_, std::move(response),
-                           beast::bind_front_handler(&session::on_write, shared_from_this(), keep_alive));
+                           beast::bind_front_handler(&http_session::on_write, shared_from_this(), keep_alive));
     }
 
     void on_write(bool keep_alive, beast::error_code ec, std::size_t) {
@@ -98,14 +107,66 @@ private:
         beast::error_code ec;
         stream_.socket().shutdown(tcp::socket::shutdown_send, ec);
     }
+};
 
-    static void fail(const char* what, beast::error_code ec) {
-        std::cerr << "beast_echo: " << what << ": " << ec.message() << '\n';
+// One connection: after the handshake, a message is read whole and sent back in one frame, then the next one.
+class ws_session : public std::enable_shared_from_this<ws_session> {
+    // Beast reads what follows a header into this one. (A beast::buffered_read_stream below it costs more than it saves.)
+    static constexpr std::size_t read_size = 64 << 10;
+
+    websocket::stream<beast::tcp_stream> ws_;
+    beast::flat_buffer buffer_;
+
+public:
+    explicit ws_session(tcp::socket&& socket) : ws_(std::move(socket)) {
+        buffer_.reserve(read_size);
+    }
+
+    void run() {
+        beast::error_code ec;
+        beast::get_lowest_layer(ws_).socket().set_option(tcp::no_delay(true), ec);
+        net::dispatch(ws_.get_executor(), beast::bind_front_handler(&ws_session::accept, shared_from_this()));
+    }
+
+private:
+    void accept() {
+        ws_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
+        ws_.read_message_max(max_body);
+        ws_.auto_fragment(false);
+        ws_.async_accept(beast::bind_front_handler(&ws_session::on_accept, shared_from_this()));
+    }
+
+    void on_accept(beast::error_code ec) {
+        if (ec)
+            return fail("accept", ec);
+        read();
+    }
+
+    void read() {
+        ws_.async_read(buffer_, beast::bind_front_handler(&ws_session::on_read, shared_from_this()));
+    }
+
+    void on_read(beast::error_code ec, std::size_t) {
+        // Clients end without a closing handshake.
+        if (ec == websocket::error::closed || ec == net::error::eof)
+            return;
+        if (ec)
+            return fail("read", ec);
+        ws_.text(ws_.got_text());
+        ws_.async_write(buffer_.data(), beast::bind_front_handler(&ws_session::on_write, shared_from_this()));
+    }
+
+    void on_write(beast::error_code ec, std::size_t) {
+        if (ec)
+            return fail("write", ec);
+        buffer_.consume(buffer_.size());
+        read();
     }
 };
 
+
 // Accepts for one context, which that many threads run.
-class listener {
+template <class session> class listener {
     tcp::acceptor& acceptor_;
     net::io_context& context_;
     const bool one_thread_;
@@ -139,10 +200,10 @@ static void tell() {
     _exit(EXIT_SUCCESS);
 }
 
-static void one_context(int threads) {
+template <class session> static void one_context(int threads) {
     net::io_context context{threads};
     tcp::acceptor acceptor(context, tcp::v4(), STDIN_FILENO);
-    listener listener(acceptor, context, threads);
+    listener<session> listener(acceptor, context, threads);
     listener.accept();
     std::vector<std::jthread> others;
     for (int i = 1; i < threads; ++i)
@@ -150,7 +211,7 @@ static void one_context(int threads) {
     context.run();
 }
 
-static void many_contexts(int count) {
+template <class session> static void many_contexts(int count) {
     std::vector<std::unique_ptr<net::io_context>> contexts;
     std::vector<std::jthread> threads;
     for (int i = 0; i < count; ++i) {
@@ -166,13 +227,19 @@ static void many_contexts(int count) {
         std::make_shared<session>(acceptor.accept(*contexts[next]))->run();
 }
 
+template <class session> static void serve(int contexts, int threads) {
+    contexts == 1 ? one_context<session>(threads) : many_contexts<session>(contexts);
+}
+
 int main(int argc, char* argv[]) {
-    const int contexts = argc == 3 ? std::atoi(argv[1]) : 0;
-    const int threads = argc == 3 ? std::atoi(argv[2]) : 0;
-    if (contexts < 1 || threads < contexts || (contexts > 1 && contexts != threads)) {
-        std::cerr << "usage: beast_echo CONTEXTS THREADS, with a socket as standard input and output\n";
+    const std::string_view protocol = argc == 4 ? argv[1] : "";
+    const int contexts = argc == 4 ? std::atoi(argv[2]) : 0;
+    const int threads = argc == 4 ? std::atoi(argv[3]) : 0;
+    const bool is_known = protocol == "http" || protocol == "ws";
+    if (!is_known || contexts < 1 || threads < contexts || (contexts > 1 && contexts != threads)) {
+        std::cerr << "usage: beast_echo http|ws CONTEXTS THREADS, with a socket as standard input and output\n";
         return EXIT_FAILURE;
     }
     std::thread(tell).detach();
-    contexts == 1 ? one_context(threads) : many_contexts(contexts);
+    protocol == "http" ? serve<http_session>(contexts, threads) : serve<ws_session>(contexts, threads);
 }

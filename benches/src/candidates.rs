@@ -4,10 +4,15 @@
 
 mod beast;
 mod bytewise;
+mod fastwebsockets;
 mod floor;
 mod hyper;
+mod nexus_web;
 mod on_tokio;
+mod sockudo_ws;
 mod tokio_util;
+mod tokio_websockets;
+mod tungstenite;
 
 use crate::{
     load::companions::Companions,
@@ -19,9 +24,15 @@ use std::{io, net::TcpListener, sync::Arc};
 
 pub use beast::Beast;
 pub use bytewise::Bytewise;
+pub use fastwebsockets::FASTWEBSOCKETS;
 pub use floor::Floor;
-pub use hyper::Hyper;
-pub use tokio_util::TokioUtil;
+pub use hyper::{HYPER, HYPER_PIPELINED};
+pub use nexus_web::{NEXUS_WEB, NEXUS_WEB_BATCHED};
+pub use on_tokio::OnTokio;
+pub use sockudo_ws::SOCKUDO_WS;
+pub use tokio_util::{TOKIO_UTIL, TOKIO_UTIL_BATCHED};
+pub use tokio_websockets::{TOKIO_WEBSOCKETS, TOKIO_WEBSOCKETS_BATCHED};
+pub use tungstenite::{TUNGSTENITE, TUNGSTENITE_BATCHED};
 
 /// The name of what everything is compared with.
 pub const FLOOR: &str = "floor";
@@ -84,13 +95,21 @@ pub struct Job {
 /// All of them, the floor first.
 pub fn all() -> impl Iterator<Item = &'static dyn Candidate> {
     static BEAST: Beast = Beast::new();
-    static ALL: [&dyn Candidate; 7] = [
+    static ALL: [&dyn Candidate; 15] = [
         &Floor,
         &Bytewise,
-        &TokioUtil::PER_MESSAGE,
-        &TokioUtil::BATCHED,
-        &Hyper::PER_RESPONSE,
-        &Hyper::PIPELINED,
+        &TOKIO_UTIL,
+        &TOKIO_UTIL_BATCHED,
+        &HYPER,
+        &HYPER_PIPELINED,
+        &TUNGSTENITE,
+        &TUNGSTENITE_BATCHED,
+        &FASTWEBSOCKETS,
+        &TOKIO_WEBSOCKETS,
+        &TOKIO_WEBSOCKETS_BATCHED,
+        &NEXUS_WEB,
+        &NEXUS_WEB_BATCHED,
+        &SOCKUDO_WS,
         &BEAST,
     ];
     ALL.iter().copied()

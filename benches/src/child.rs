@@ -128,6 +128,8 @@ fn from_this_thread(traffic: &Traffic, server: SocketAddr, signals: &mut impl Si
         (Protocol::Framed, _) => run::<load::Framed>(traffic, server, signals),
         (Protocol::Http, false) => run::<load::Http>(traffic, server, signals),
         (Protocol::Http, true) => run::<load::HttpMirror>(traffic, server, signals),
+        (Protocol::Ws, false) => run::<load::Ws>(traffic, server, signals),
+        (Protocol::Ws, true) => run::<load::WsMirror>(traffic, server, signals),
     }
 }
 

@@ -18,8 +18,10 @@ mod expected;
 mod http;
 mod mirror;
 mod pattern;
+mod response;
 mod stopwatch;
 mod tally;
+mod ws;
 
 pub use client::{Client, Fault};
 pub use expected::Expected;
@@ -28,11 +30,20 @@ pub use mirror::{Framed, Head, LengthHead, Mirror};
 pub use pattern::Pattern;
 pub use stopwatch::Stopwatch;
 pub use tally::Tally;
+pub use ws::{MaskedHead, Ws, WsMirror};
 
 /// One protocol as a client speaks it: how a request looks, and what must come back.
 pub trait Dialect: Send + 'static {
     /// For connection number `client`, with payloads of `payload` bytes.
     fn new(client: usize, payload: usize) -> Self;
+
+    /// Appends what opens the connection, if something does. Nothing is requested before it [is open](Self::is_open).
+    fn open(&mut self, _out: &mut Vec<u8>) {}
+
+    /// Whether what opens the connection is answered.
+    fn is_open(&self) -> bool {
+        true
+    }
 
     /// Appends the next request.
     fn request(&mut self, out: &mut Vec<u8>);

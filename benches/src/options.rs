@@ -18,7 +18,7 @@ Examples:
   compare --runtime tokio,smol --payload 64 --load 16x16   two runtimes, small messages, 256 requests in flight
   compare --topology 1x1,1x4,4x4 --peers none --quick      does it scale with threads, or with contexts?
   compare --runtime tokio --repeat 7 --json results.jsonl  seven rounds, kept as JSON Lines
-  compare --protocol http --topology 1x1 --load 16x16      HTTP/1.1, beside its own peers
+  compare --protocol http --topology 1x1 --load 16x16      HTTP/1.1, beside its own peers; the same with ws
 
 Exit status: 0 all well; 1 a row is invalid (a wrong, lost or surplus reply); 2 bad arguments.";
 
@@ -27,7 +27,8 @@ Exit status: 0 all well; 1 a row is invalid (a wrong, lost or surplus reply); 2 
 #[command(name = "compare", version, about = "Compares I/O topologies, runtimes and peers", long_about = ABOUT,
     after_long_help = EXAMPLES)]
 pub struct Options {
-    /// What is spoken: framed (length-prefixed frames), http (HTTP/1.1: a POST, and its body back) [default: framed]
+    /// What is spoken: framed (length-prefixed frames), http (HTTP/1.1: a POST, and its body back), ws (WebSocket: a
+    /// binary message, and the same one back) [default: framed]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     protocol: Option<Vec<Protocol>>,
     /// Runtimes: tokio, smol, async-std, blocking, epoll, asio [default: all]
@@ -165,6 +166,8 @@ pub enum Protocol {
     Framed,
     /// HTTP/1.1: a `POST` with so many bytes, and a `200` with the same ones.
     Http,
+    /// WebSocket: a masked binary message of so many bytes, and the same one unmasked.
+    Ws,
 }
 
 /// What serves.

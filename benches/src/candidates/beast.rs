@@ -22,7 +22,7 @@ const COMPILER: [&str; 6] = ["g++", "-O2", "-DNDEBUG", "-std=c++20", "-pthread",
 
 const NEEDS: &str = "needs g++ and the headers of Boost 1.81";
 
-/// An echo of whole bodies by Boost.Beast, in a process of its own below this one.
+/// An echo of whole bodies or messages by Boost.Beast, in a process of its own below this one.
 #[derive(Debug)]
 pub struct Beast {
     running: OnceLock<Running>,
@@ -55,7 +55,7 @@ impl Candidate for Beast {
     }
 
     fn protocols(&self) -> &'static [Protocol] {
-        &[Protocol::Http]
+        &[Protocol::Http, Protocol::Ws]
     }
 
     fn runtimes(&self) -> &'static [Runtime] {
@@ -75,10 +75,10 @@ impl Candidate for Beast {
     }
 
     fn serve(&self, job: Job) -> io::Result<()> {
-        let Job { listener, topology: Topology { contexts, threads }, .. } = job;
+        let Job { listener, protocol, topology: Topology { contexts, threads }, .. } = job;
         let (control, theirs) = UnixStream::pair()?;
         let mut program = Command::new(program()?)
-            .args([contexts, threads].map(|number| number.to_string()))
+            .args([protocol.to_string(), contexts.to_string(), threads.to_string()])
             .stdin(OwnedFd::from(listener))
             .stdout(OwnedFd::from(theirs))
             .spawn()?;

@@ -9,7 +9,8 @@ use async_io::Async;
 use bytewise::{
     Machine, SendBuf,
     framing::{ByteOrder, Frame, Framed, LengthPrefix, Width},
-    http1::{BodyLength, Config, NO_FIELDS, Server, ServerEvent},
+    http1::{self, BodyLength, NO_FIELDS, Server, ServerEvent},
+    ws::{self, handshake::Upgrade},
 };
 use bytewise_net::{BoxError, Driver, ServerOptions, Shutdown, Socket, Transport, async_std, blocking, smol, tokio};
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -30,6 +31,10 @@ mod epoll_echo;
 #[allow(dead_code, unreachable_pub, reason = "as a program it has a `main`, which is not for this one")]
 mod epoll_http;
 
+#[path = "../../../core/examples/epoll_ws.rs"]
+#[allow(dead_code, unreachable_pub, reason = "as a program it has a `main`, which is not for this one")]
+mod epoll_ws;
+
 /// This workspace's servers.
 #[derive(Debug, Clone, Copy)]
 pub struct Bytewise;
@@ -40,7 +45,7 @@ impl Candidate for Bytewise {
     }
 
     fn protocols(&self) -> &'static [Protocol] {
-        &[Protocol::Framed, Protocol::Http]
+        &[Protocol::Framed, Protocol::Http, Protocol::Ws]
     }
 
     fn runtimes(&self) -> &'static [Runtime] {
@@ -55,21 +60,42 @@ impl Candidate for Bytewise {
         match job.protocol {
             Protocol::Framed => serve::<Framed<LengthPrefix>>(job, epoll_echo::serve),
             Protocol::Http => serve::<Server>(job, epoll_http::serve),
+            Protocol::Ws => serve::<ws::Connection>(job, epoll_ws::serve),
         }
     }
 }
 
 /// A machine that can echo.
 trait Echo: for<'e> Machine<Event<'e>: Send> + Send + Sized + 'static {
-    fn new() -> Self;
+    /// What a connection begins with.
+    type First: Machine + Send + 'static;
+
+    fn first() -> Self::First;
+
+    /// Goes on to this machine.
+    fn open<T: Transport + Send>(
+        conn: Driver<T, Self::First>,
+    ) -> impl Future<Output = Result<Driver<T, Self>, BoxError>> + Send;
+
+    fn open_blocking(conn: blocking::Conn<Self::First>) -> Result<blocking::Conn<Self>, BoxError>;
 
     /// Answers one event.
     fn answer(&mut self, event: Self::Event<'_>, tx: &mut SendBuf) -> Result<(), BoxError>;
 }
 
 impl Echo for Framed<LengthPrefix> {
-    fn new() -> Self {
+    type First = Self;
+
+    fn first() -> Self {
         Self::new(LengthPrefix::new(Width::U32, ByteOrder::Big, 16 << 20))
+    }
+
+    async fn open<T: Transport + Send>(conn: Driver<T, Self>) -> Result<Driver<T, Self>, BoxError> {
+        Ok(conn)
+    }
+
+    fn open_blocking(conn: blocking::Conn<Self>) -> Result<blocking::Conn<Self>, BoxError> {
+        Ok(conn)
     }
 
     fn answer(&mut self, event: Frame<'_>, tx: &mut SendBuf) -> Result<(), BoxError> {
@@ -81,8 +107,18 @@ impl Echo for Framed<LengthPrefix> {
 }
 
 impl Echo for Server {
-    fn new() -> Self {
-        Self::new(&Config::default())
+    type First = Self;
+
+    fn first() -> Self {
+        Self::new(&http1::Config::default())
+    }
+
+    async fn open<T: Transport + Send>(conn: Driver<T, Self>) -> Result<Driver<T, Self>, BoxError> {
+        Ok(conn)
+    }
+
+    fn open_blocking(conn: blocking::Conn<Self>) -> Result<blocking::Conn<Self>, BoxError> {
+        Ok(conn)
     }
 
     fn answer(&mut self, event: ServerEvent<'_>, tx: &mut SendBuf) -> Result<(), BoxError> {
@@ -99,6 +135,39 @@ impl Echo for Server {
     }
 }
 
+impl Echo for ws::Connection {
+    type First = Server;
+
+    fn first() -> Server {
+        Server::new(&http1::Config::default())
+    }
+
+    async fn open<T: Transport + Send>(mut conn: Driver<T, Server>) -> Result<Driver<T, Self>, BoxError> {
+        let mut exchange = conn.exchange().await?.ok_or("no request")?;
+        let accepted = Upgrade::parse(exchange.head())?.accept(&ws::Config::default(), None);
+        let out = exchange.outbox();
+        out.machine.switch(101, accepted.fields(), out.tx)?;
+        Ok(conn.switch(accepted.into_connection()))
+    }
+
+    fn open_blocking(mut conn: blocking::Conn<Server>) -> Result<blocking::Conn<Self>, BoxError> {
+        let mut exchange = conn.exchange()?.ok_or("no request")?;
+        let accepted = Upgrade::parse(exchange.head())?.accept(&ws::Config::default(), None);
+        let out = exchange.outbox();
+        out.machine.switch(101, accepted.fields(), out.tx)?;
+        Ok(conn.switch(accepted.into_connection()))
+    }
+
+    fn answer(&mut self, event: ws::Event<'_>, tx: &mut SendBuf) -> Result<(), BoxError> {
+        match event {
+            ws::Event::Text(text) => self.send_text(text, tx)?,
+            ws::Event::Binary(data) => self.send_binary(data, tx)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 fn serve<M: Echo>(job: Job, on_epoll: fn(TcpListener) -> io::Result<()>) -> io::Result<()> {
     let Job { listener, runtime, topology, companions, .. } = job;
     let topology = in_net(topology)?;
@@ -109,19 +178,19 @@ fn serve<M: Echo>(job: Job, on_epoll: fn(TcpListener) -> io::Result<()>) -> io::
                 if let Some(companions) = &companions {
                     ::tokio::spawn(on_tokio(companions));
                 }
-                echo(conn)
+                echo::<_, M>(conn)
             };
-            tokio::run(topology, listener, options, M::new, handler, pending())
+            tokio::run(topology, listener, options, M::first, handler, pending())
         }
         Runtime::Smol => {
-            let handler = move |conn| beside(echo(conn), companions.as_ref().map(on_async_io));
-            smol::run(topology, listener, options, M::new, handler, pending())
+            let handler = move |conn| beside(echo::<_, M>(conn), companions.as_ref().map(on_async_io));
+            smol::run(topology, listener, options, M::first, handler, pending())
         }
         Runtime::AsyncStd => {
-            let handler = move |conn| beside(echo(conn), companions.as_ref().map(on_async_io));
-            async_std::run(topology, listener, options, M::new, handler, pending())
+            let handler = move |conn| beside(echo::<_, M>(conn), companions.as_ref().map(on_async_io));
+            async_std::run(topology, listener, options, M::first, handler, pending())
         }
-        Runtime::Blocking => blocking::serve(listener, options, M::new, echo_blocking, Shutdown::new()),
+        Runtime::Blocking => blocking::serve(listener, options, M::first, echo_blocking::<M>, Shutdown::new()),
         Runtime::Epoll => on_epoll(listener),
         Runtime::Asio => Err(io::ErrorKind::Unsupported.into()),
     }
@@ -137,14 +206,16 @@ fn in_net(Topology { contexts, threads }: Topology) -> io::Result<bytewise_net::
     })
 }
 
-async fn echo<T: Transport, M: Echo>(mut conn: Driver<T, M>) -> Result<(), BoxError> {
+async fn echo<T: Transport + Send, M: Echo>(conn: Driver<T, M::First>) -> Result<(), BoxError> {
+    let mut conn = M::open(conn).await?;
     while let Some((event, out)) = conn.next().await? {
         out.machine.answer(event, out.tx)?;
     }
     Ok(conn.close().await?)
 }
 
-fn echo_blocking<M: Echo>(mut conn: blocking::Conn<M>) -> Result<(), BoxError> {
+fn echo_blocking<M: Echo>(conn: blocking::Conn<M::First>) -> Result<(), BoxError> {
+    let mut conn = M::open_blocking(conn)?;
     while let Some((event, out)) = conn.next()? {
         out.machine.answer(event, out.tx)?;
     }

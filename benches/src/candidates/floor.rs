@@ -33,7 +33,7 @@ impl Candidate for Floor {
     }
 
     fn protocols(&self) -> &'static [Protocol] {
-        &[Protocol::Framed, Protocol::Http]
+        &[Protocol::Framed, Protocol::Http, Protocol::Ws]
     }
 
     fn runtimes(&self) -> &'static [Runtime] {

@@ -1,7 +1,7 @@
 //! hyper's HTTP/1.1 server on tokio, as its documentation shows it and with its option for pipelining.
 
-use super::{Candidate, Job, on_tokio};
-use crate::options::{Protocol, Runtime, Topology};
+use super::on_tokio::{self, OnTokio};
+use crate::options::Protocol;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
@@ -9,44 +9,14 @@ use hyper_util::rt::TokioIo;
 use std::io;
 use tokio::net::TcpStream;
 
-/// An echo of whole bodies by `hyper::server::conn::http1`.
-#[derive(Debug, Clone, Copy)]
-pub struct Hyper {
-    name: &'static str,
-    /// Whether responses to requests that came together are written together.
-    pipeline_flush: bool,
-}
+/// As it is by default: each response is written when it is complete.
+pub const HYPER: OnTokio =
+    OnTokio::new("hyper", Protocol::Http, |job| on_tokio::serve(job, |stream| connection(stream, false)));
 
-impl Hyper {
-    /// As it is by default: each response is written when it is complete.
-    pub const PER_RESPONSE: Self = Self { name: "hyper", pipeline_flush: false };
-
-    /// With `pipeline_flush`, which its documentation calls experimental.
-    pub const PIPELINED: Self = Self { name: "hyper-pipelined", pipeline_flush: true };
-}
-
-impl Candidate for Hyper {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn protocols(&self) -> &'static [Protocol] {
-        &[Protocol::Http]
-    }
-
-    fn runtimes(&self) -> &'static [Runtime] {
-        &[Runtime::Tokio]
-    }
-
-    fn supports(&self, _: Runtime, _: Topology) -> bool {
-        true
-    }
-
-    fn serve(&self, job: Job) -> io::Result<()> {
-        let pipeline_flush = self.pipeline_flush;
-        on_tokio::serve(job, move |stream| connection(stream, pipeline_flush))
-    }
-}
+/// With `pipeline_flush`, which its documentation calls experimental: responses to requests that came together are written
+/// together.
+pub const HYPER_PIPELINED: OnTokio =
+    OnTokio::new("hyper-pipelined", Protocol::Http, |job| on_tokio::serve(job, |stream| connection(stream, true)));
 
 async fn connection(stream: TcpStream, pipeline_flush: bool) -> io::Result<()> {
     let mut http = http1::Builder::new();

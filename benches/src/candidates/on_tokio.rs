@@ -1,14 +1,94 @@
 //! Peers on tokio, in every topology.
 
-use super::Job;
-use crate::{load::companions::Companions, options::Topology};
+use super::{Candidate, Job};
+use crate::{
+    load::companions::Companions,
+    options::{Protocol, Runtime, Topology},
+};
 use bytewise_net::tokio::Stream;
+use futures_util::{FutureExt, Sink, SinkExt, Stream as Messages, StreamExt};
 use std::{io, sync::Arc, thread};
 use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Builder,
     sync::mpsc,
 };
+
+/// A peer on tokio, in every topology.
+#[derive(Debug, Clone, Copy)]
+pub struct OnTokio {
+    name: &'static str,
+    protocol: Protocol,
+    serve: fn(Job) -> io::Result<()>,
+}
+
+impl OnTokio {
+    /// Of that name; it serves by [`serve`].
+    pub(super) const fn new(name: &'static str, protocol: Protocol, serve: fn(Job) -> io::Result<()>) -> Self {
+        Self { name, protocol, serve }
+    }
+}
+
+impl Candidate for OnTokio {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn protocols(&self) -> &'static [Protocol] {
+        match self.protocol {
+            Protocol::Framed => &[Protocol::Framed],
+            Protocol::Http => &[Protocol::Http],
+            Protocol::Ws => &[Protocol::Ws],
+        }
+    }
+
+    fn runtimes(&self) -> &'static [Runtime] {
+        &[Runtime::Tokio]
+    }
+
+    fn supports(&self, _: Runtime, _: Topology) -> bool {
+        true
+    }
+
+    fn serve(&self, job: Job) -> io::Result<()> {
+        (self.serve)(job)
+    }
+}
+
+/// When replies are flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flush {
+    /// After each of them: `SinkExt::send`.
+    EachMessage,
+    /// Once no further request can be decoded without waiting.
+    EachBatch,
+}
+
+/// Sends back what `reply` makes of each message.
+pub(super) async fn echo<In, Out, E, M>(
+    mut messages: M,
+    flush: Flush,
+    reply: impl Fn(In) -> Option<Out>,
+) -> io::Result<()>
+where
+    M: Messages<Item = Result<In, E>> + Sink<Out, Error = E> + Unpin,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    while let Some(first) = messages.next().await {
+        if let Some(reply) = reply(first.map_err(io::Error::other)?) {
+            messages.feed(reply).await.map_err(io::Error::other)?;
+        }
+        while flush == Flush::EachBatch
+            && let Some(Some(message)) = messages.next().now_or_never()
+        {
+            if let Some(reply) = reply(message.map_err(io::Error::other)?) {
+                messages.feed(reply).await.map_err(io::Error::other)?;
+            }
+        }
+        messages.flush().await.map_err(io::Error::other)?;
+    }
+    Ok(())
+}
 
 /// Spawns that future for each connection, which has `TCP_NODELAY`.
 pub(super) fn serve<F>(job: Job, connection: impl Fn(TcpStream) -> F + Copy + Send + 'static) -> io::Result<()>

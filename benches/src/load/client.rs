@@ -23,6 +23,8 @@ pub enum Fault {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// What the connection was opened with is not answered as it must be.
+    Opening(&'static str),
     /// More was received than was asked for.
     Surplus,
     /// The server closed the connection.
@@ -46,6 +48,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Differs { reply, at } => write!(f, "reply {reply} differs at byte {at}"),
             Self::Head { reply, why } => write!(f, "the head of reply {reply} {why}"),
+            Self::Opening(why) => write!(f, "the answer to the opening handshake {why}"),
             Self::Surplus => f.write_str("surplus bytes received"),
             Self::Closed { unanswered } => write!(f, "closed with {unanswered} requests unanswered"),
             Self::Late { unanswered } => write!(f, "{unanswered} requests were never answered"),
@@ -67,7 +70,9 @@ impl From<io::Error> for Fault {
 #[derive(Debug)]
 pub struct Client<D> {
     dialect: D,
-    /// Requests that may be sent now.
+    /// Whether what opens the connection was sent.
+    opened: bool,
+    /// Requests that may be sent now, or once the connection is open.
     due: usize,
     /// When requests were made, and how many of them wait for a reply.
     waiting: VecDeque<(Duration, usize)>,
@@ -77,7 +82,7 @@ pub struct Client<D> {
 impl<D: Dialect> Client<D> {
     /// With that many requests due; nothing is allocated after this.
     pub fn new(dialect: D, window: usize) -> Self {
-        Self { dialect, due: window, waiting: VecDeque::with_capacity(window), in_flight: 0 }
+        Self { dialect, opened: false, due: window, waiting: VecDeque::with_capacity(window), in_flight: 0 }
     }
 
     /// Checks what was received.
@@ -102,9 +107,16 @@ impl<D: Dialect> Client<D> {
         Ok(())
     }
 
-    /// Appends the requests that are due, or a good part of them.
+    /// Appends the requests that are due, or a good part of them; before the first, what opens the connection.
     #[inline]
     pub fn send(&mut self, now: Duration, out: &mut Vec<u8>) {
+        if !self.opened {
+            self.dialect.open(out);
+            self.opened = true;
+        }
+        if !self.dialect.is_open() {
+            return;
+        }
         let before = self.due;
         while self.due > 0 && out.len() < CHUNK {
             self.dialect.request(out);
@@ -117,16 +129,18 @@ impl<D: Dialect> Client<D> {
         }
     }
 
-    /// Whether requests may be sent.
+    /// Whether something may be sent.
     #[must_use]
-    pub const fn is_due(&self) -> bool {
-        self.due > 0
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        if self.dialect.is_open() { self.due > 0 } else { !self.opened }
     }
 
-    /// Requests without a reply.
+    /// Requests without a reply; what opens the connection counts as one.
     #[must_use]
-    pub const fn in_flight(&self) -> usize {
-        self.in_flight
+    #[inline]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight + usize::from(!self.dialect.is_open())
     }
 }
 

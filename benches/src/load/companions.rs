@@ -1,6 +1,6 @@
 //! Clients that run as tasks on the server's own runtime, over any [`Transport`].
 
-use super::{Client, Dialect, Fault, Framed, Http, HttpMirror, Tally};
+use super::{Client, Dialect, Fault, Framed, Http, HttpMirror, Tally, Ws, WsMirror};
 use crate::{
     messages::{Outcome, Traffic, Usage},
     options::Protocol,
@@ -103,6 +103,8 @@ impl Companions {
             (Protocol::Framed, _) => Box::pin(all.run::<Framed, T>(number, io)),
             (Protocol::Http, false) => Box::pin(all.run::<Http, T>(number, io)),
             (Protocol::Http, true) => Box::pin(all.run::<HttpMirror, T>(number, io)),
+            (Protocol::Ws, false) => Box::pin(all.run::<Ws, T>(number, io)),
+            (Protocol::Ws, true) => Box::pin(all.run::<WsMirror, T>(number, io)),
         }
     }
 

@@ -1,9 +1,10 @@
 //! HTTP/1.1: a `POST` with a body, and a `200` with the same one.
 
-use super::{Dialect, Expected, Fault, Mirror, Pattern, mirror::Head};
-
-/// Longest head of a response.
-const MAX_HEAD: usize = 8 * 1024;
+use super::{
+    Dialect, Expected, Fault, Mirror, Pattern,
+    mirror::Head,
+    response::{self, Partial},
+};
 
 /// What a request begins with.
 #[derive(Debug)]
@@ -29,27 +30,21 @@ pub struct Http {
     expected: Expected,
     payload: usize,
     /// The beginning of a head that has to be read; `None` while what comes is compared.
-    unread: Option<Vec<u8>>,
+    unread: Option<Partial>,
 }
 
 impl Http {
-    /// Reads a head, of which `head` came before; returns what follows it, if it ends here.
+    /// Reads a head, of which some came before; returns what follows it, if it ends here.
     #[cold]
-    fn read<'b>(&mut self, mut head: Vec<u8>, block: &'b [u8]) -> Result<Option<&'b [u8]>, Fault> {
-        let before = head.len();
-        head.extend_from_slice(&block[..block.len().min(MAX_HEAD + 1 - before)]);
+    fn read<'b>(&mut self, mut head: Partial, block: &'b [u8]) -> Result<Option<&'b [u8]>, Fault> {
         let fault = |why| Fault::Head { reply: self.expected.pattern().index(), why };
-        let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4) else {
-            if head.len() > MAX_HEAD {
-                return Err(fault("has no end"));
-            }
+        let Some((head, body)) = head.read(block).map_err(fault)? else {
             self.unread = Some(head);
             return Ok(None);
         };
-        head.truncate(end);
         check(&head, self.payload).map_err(fault)?;
         self.expected.go_on_behind(&head);
-        Ok(Some(&block[end - before..]))
+        Ok(Some(body))
     }
 }
 
@@ -59,7 +54,7 @@ impl Dialect for Http {
             requests: Pattern::new(client, payload, &PostHead::head(payload)),
             expected: Expected::new(Pattern::new(client, payload, b"")),
             payload,
-            unread: Some(Vec::new()),
+            unread: Some(Partial::default()),
         }
     }
 
@@ -81,7 +76,7 @@ impl Dialect for Http {
             if self.expected.difference(rest) >= self.expected.pattern().head() {
                 return Err(self.expected.fault(rest));
             }
-            self.unread = Some(self.expected.seen().to_vec());
+            self.unread = Some(Partial::new(self.expected.seen().to_vec()));
             block = rest;
         }
     }
@@ -93,27 +88,17 @@ impl Dialect for Http {
 
 /// What is wrong with the head of a response, if something is.
 fn check(head: &[u8], payload: usize) -> Result<(), &'static str> {
-    let text = std::str::from_utf8(head).map_err(|_| "is not text")?;
-    let mut lines = text.trim_end_matches("\r\n\r\n").split("\r\n");
-    let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 200"));
-    if !status.is_some_and(|reason| reason.starts_with(' ') && !reason.contains(['\r', '\n'])) {
-        return Err("does not begin with HTTP/1.1 200");
-    }
     let mut length = None;
-    for line in lines {
-        let (name, value) = line.split_once(':').ok_or("has a line without a colon")?;
-        if name.is_empty() || name.contains(|c: char| !c.is_ascii_graphic()) || value.contains(['\r', '\n']) {
-            return Err("has a line that is no field");
-        }
-        let value = value.trim_matches([' ', '\t']);
-        match name.to_ascii_lowercase().as_str() {
+    response::check(head, "HTTP/1.1 200", |name, value| {
+        match name {
             "content-length" if length.is_some() => return Err("has two lengths"),
             "content-length" => length = Some(value == payload.to_string()),
             "transfer-encoding" => return Err("has a transfer coding"),
             "connection" if !value.eq_ignore_ascii_case("keep-alive") => return Err("does not keep the connection"),
             _ => {}
         }
-    }
+        Ok(())
+    })?;
     match length {
         None => Err("has no length"),
         Some(false) => Err("has another length"),
@@ -124,7 +109,7 @@ fn check(head: &[u8], payload: usize) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Client, Tally};
+    use crate::load::{Client, Tally, response::MAX_HEAD};
     use std::time::Duration;
 
     const WINDOW: usize = 4;
@@ -199,9 +184,9 @@ mod tests {
     #[test]
     fn heads_that_are_wrong_are_caught() {
         for (head, why) in [
-            ("HTTP/1.1 500 Oh\r\ncontent-length: 16\r\n\r\n", "does not begin with HTTP/1.1 200"),
-            ("HTTP/1.0 200 OK\r\ncontent-length: 16\r\n\r\n", "does not begin with HTTP/1.1 200"),
-            ("HTTP/1.1 2000 \r\ncontent-length: 16\r\n\r\n", "does not begin with HTTP/1.1 200"),
+            ("HTTP/1.1 500 Oh\r\ncontent-length: 16\r\n\r\n", "has another status line"),
+            ("HTTP/1.0 200 OK\r\ncontent-length: 16\r\n\r\n", "has another status line"),
+            ("HTTP/1.1 2000 \r\ncontent-length: 16\r\n\r\n", "has another status line"),
             ("HTTP/1.1 200 OK\r\n\r\n", "has no length"),
             ("HTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n", "has another length"),
             ("HTTP/1.1 200 OK\r\ncontent-length: 016\r\n\r\n", "has another length"),
@@ -242,7 +227,7 @@ mod tests {
         let mut client = Client::new(Http::new(7, PAYLOAD), WINDOW);
         client.send(Duration::ZERO, &mut requests);
         let why = receive(&mut client, &requests).unwrap_err().to_string();
-        assert_eq!(why, "the head of reply 0 does not begin with HTTP/1.1 200");
+        assert_eq!(why, "the head of reply 0 has another status line");
         assert_eq!(HttpMirror::new(7, PAYLOAD).replies(&requests).ok(), Some(WINDOW));
     }
 }

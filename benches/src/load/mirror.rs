@@ -5,6 +5,9 @@ use std::marker::PhantomData;
 
 /// What stands before each payload.
 pub trait Head: Send + 'static {
+    /// What the payload is [masked](Pattern::masked) with, if it is.
+    const MASK: [u8; 4] = [0; 4];
+
     /// Before one of so many bytes.
     fn head(payload: usize) -> Vec<u8>;
 }
@@ -19,7 +22,7 @@ pub struct Mirror<H> {
 
 impl<H: Head> Dialect for Mirror<H> {
     fn new(client: usize, payload: usize) -> Self {
-        let requests = Pattern::new(client, payload, &H::head(payload));
+        let requests = Pattern::new(client, payload, &H::head(payload)).masked(H::MASK);
         Self { expected: Expected::new(requests.clone()), requests, head: PhantomData }
     }
 

@@ -7,6 +7,8 @@ pub struct Pattern {
     /// Where the payload begins in `bytes`.
     at: usize,
     next: u64,
+    /// What the number is masked with.
+    mask: u64,
 }
 
 impl Pattern {
@@ -21,9 +23,18 @@ impl Pattern {
             state ^= state << 17;
             (state >> 32) as u8
         }));
-        let mut pattern = Self { bytes, at: head.len(), next: 0 };
+        let mut pattern = Self { bytes, at: head.len(), next: 0, mask: 0 };
         pattern.number();
         pattern
+    }
+
+    /// The same payloads, masked with that key as WebSocket does it: each byte is xored with the next one of the key.
+    #[must_use]
+    pub fn masked(mut self, key: [u8; 4]) -> Self {
+        self.bytes[self.at..].iter_mut().zip(key.iter().cycle()).for_each(|(byte, key)| *byte ^= key);
+        let [a, b, c, d] = key;
+        self.mask ^= u64::from_le_bytes([a, b, c, d, a, b, c, d]);
+        self
     }
 
     /// The current message: head and payload.
@@ -61,7 +72,7 @@ impl Pattern {
     /// Writes the number: low bytes first, so that a payload too small for it still changes.
     #[inline]
     fn number(&mut self) {
-        let number = self.next.to_le_bytes();
+        let number = (self.next ^ self.mask).to_le_bytes();
         match self.bytes[self.at..].first_chunk_mut() {
             Some(all) => *all = number,
             None => {
@@ -95,6 +106,22 @@ mod tests {
         for head in [&b"longer"[..], b"short", b""] {
             pattern.set_head(head);
             assert_eq!((pattern.head(), pattern.current()), (head.len(), &[head, &payload].concat()[..]));
+        }
+    }
+
+    #[test]
+    fn masked_payloads_are_the_same_when_unmasked() {
+        let key = [1, 2, 4, 8];
+        for payload in [1, 7, 8, 9, 64] {
+            let mut plain = Pattern::new(0, payload, b"head");
+            let mut masked = plain.clone().masked(key);
+            for _ in 0..3 {
+                assert_eq!(&masked.current()[..4], b"head");
+                let unmasked = masked.current()[4..].iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key);
+                assert!(unmasked.eq(plain.current()[4..].iter().copied()) && masked.current() != plain.current());
+                plain.advance();
+                masked.advance();
+            }
         }
     }
 

@@ -13,7 +13,8 @@ use std::hint::black_box;
 use tokio_util::codec::{Encoder, LengthDelimitedCodec};
 
 const BODIES: [usize; 3] = [64, 1024, 4096];
-const BATCH: usize = 16;
+/// Messages to a batch.
+pub(crate) const BATCH: usize = 16;
 const BATCHES: u64 = 64;
 
 pub(crate) fn rows(filter: &str, sampling: Sampling) -> Vec<Row> {
@@ -28,13 +29,14 @@ pub(crate) fn rows(filter: &str, sampling: Sampling) -> Vec<Row> {
         .collect()
 }
 
-fn batches(mut batch: impl FnMut()) -> u64 {
+/// Calls it for many batches; says how many messages that were.
+pub(crate) fn batches(mut batch: impl FnMut()) -> u64 {
     (0..BATCHES).for_each(|_| batch());
     BATCHES * BATCH as u64
 }
 
 /// Only copies the bodies.
-fn floor(payload: &[u8]) -> Candidate<'_> {
+pub(crate) fn floor(payload: &[u8]) -> Candidate<'_> {
     let mut buf = vec![0; BATCH * payload.len()];
     let pass = move || {
         batches(|| {

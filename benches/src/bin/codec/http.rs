@@ -3,6 +3,7 @@
 mod in_memory;
 
 use crate::{
+    fixed::Fixed,
     measure::{Candidate, Case, FIXED, Row, Sampling, floor, rows as measure},
     workload::{Delivery, MAX_BODY, Workload},
 };
@@ -174,42 +175,9 @@ fn write(tx: &mut SendBuf) {
     }
 }
 
-/// A fixed buffer, which holds what has been received and not yet used.
-struct Fixed {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
-}
-
-impl Fixed {
-    fn new() -> Self {
-        Self { bytes: vec![0; FIXED], start: 0, end: 0 }
-    }
-
-    fn push(&mut self, block: &[u8]) {
-        if self.bytes.len() - self.end < block.len() {
-            self.bytes.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
-        self.bytes[self.end..][..block.len()].copy_from_slice(block);
-        self.end += block.len();
-    }
-
-    fn unread(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
-    }
-
-    fn take(&mut self, n: usize) {
-        self.start += n;
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
-    }
-}
-
 /// Copies heads, and gives each to bare `httparse` once its end is there.
 fn hand_parse(work: &Workload, use_fields: bool) -> Candidate<'_> {
-    let mut rx = Fixed::new();
+    let mut rx = Fixed::new(FIXED);
     let pass = move || {
         let mut messages = 0;
         for block in work.blocks() {
@@ -235,7 +203,7 @@ fn hand_parse(work: &Workload, use_fields: bool) -> Candidate<'_> {
 
 /// Echoes requests whose length is a plain number, by bare `httparse` between fixed buffers.
 fn hand_echo(work: &Workload) -> Candidate<'_> {
-    let (mut rx, mut tx) = (Fixed::new(), Vec::with_capacity(2 * FIXED));
+    let (mut rx, mut tx) = (Fixed::new(FIXED), Vec::with_capacity(2 * FIXED));
     let pass = move || {
         let mut messages = 0;
         for block in work.blocks() {

@@ -1,15 +1,17 @@
-//! In memory: what decoding and encoding a frame costs and what an HTTP request does, whatever the blocks, and what a
-//! connection holds.
+//! In memory: what decoding and encoding a frame or a WebSocket message costs and what an HTTP request does, whatever the
+//! blocks, and what a connection holds.
 //!
 //! `cargo run --release --bin codec -- --help`
 
 mod decode;
 mod encode;
+mod fixed;
 mod http;
 mod measure;
 mod memory;
 mod table;
 mod workload;
+mod ws;
 
 use clap::Parser;
 use measure::Sampling;
@@ -19,14 +21,14 @@ use std::{
     path::PathBuf,
 };
 
-/// Measures decoding, encoding and memory of length-prefixed frames, and HTTP/1.1 requests, without sockets (but for idle
-/// connections).
+/// Measures decoding, encoding and memory of length-prefixed frames, HTTP/1.1 requests and WebSocket messages, without
+/// sockets (but for idle connections).
 ///
 /// Times are CPU time of the thread, medians of interleaved rounds. `hand` is a hand-written loop over a fixed buffer with
 /// the same blocks and the same limit; `floor` only copies the blocks. Ratios are taken within each round.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Only what has this in its name, e.g. `decode/64`, `encode`, `http/echo`, `memory`.
+    /// Only what has this in its name, e.g. `decode/64`, `encode`, `http/echo`, `ws`, `memory`.
     #[arg(long, default_value = "")]
     filter: String,
     /// Also writes one JSON object a row, `-` for standard output.
@@ -61,6 +63,7 @@ fn main() -> io::Result<()> {
     let mut rows = decode::rows(&options.filter, sampling);
     rows.extend(encode::rows(&options.filter, sampling));
     rows.extend(http::rows(&options.filter, sampling));
+    rows.extend(ws::rows(&options.filter, sampling));
     let held = memory::rows(&options.filter, options.connections)?;
     if let Some(path) = options.json {
         let mut out: Box<dyn Write> = if path.as_os_str() == "-" {

@@ -38,7 +38,11 @@ impl Workload {
     /// The same message over and over: a payload of `body` bytes behind the header that is made for it.
     pub(crate) fn new(body: usize, block: usize, delivery: Delivery, header: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         let payload: Vec<u8> = (0..body).map(|i| i as u8).collect();
-        let message = [header(&payload), payload].concat();
+        Self::of(&[header(&payload), payload].concat(), block, delivery)
+    }
+
+    /// That message over and over.
+    pub(crate) fn of(message: &[u8], block: usize, delivery: Delivery) -> Self {
         let messages = (WIRE / message.len()).next_multiple_of(16);
         let wire = message.repeat(messages);
         let delivered = match delivery {

@@ -1,0 +1,39 @@
+//! fastwebsockets over hyper's upgrade, like its example `echo_server`. It writes each frame when it is sent.
+
+use super::on_tokio::{self, OnTokio};
+use crate::options::Protocol;
+use bytes::Bytes;
+use fastwebsockets::{FragmentCollector, OpCode, WebSocketError, upgrade};
+use http_body_util::Empty;
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use std::io;
+use tokio::net::TcpStream;
+
+/// With its defaults.
+pub const FASTWEBSOCKETS: OnTokio =
+    OnTokio::new("fastwebsockets", Protocol::Ws, |job| on_tokio::serve(job, connection));
+
+async fn connection(stream: TcpStream) -> io::Result<()> {
+    let http = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(accept));
+    http.with_upgrades().await.map_err(io::Error::other)
+}
+
+async fn accept(mut request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, WebSocketError> {
+    let (response, upgrade) = upgrade::upgrade(&mut request)?;
+    // The client sees how it went.
+    tokio::spawn(echo(upgrade));
+    Ok(response)
+}
+
+async fn echo(upgrade: upgrade::UpgradeFut) -> Result<(), WebSocketError> {
+    let mut websocket = FragmentCollector::new(upgrade.await?);
+    loop {
+        let frame = websocket.read_frame().await?;
+        match frame.opcode {
+            OpCode::Text | OpCode::Binary => websocket.write_frame(frame).await?,
+            OpCode::Close => return Ok(()),
+            _ => {}
+        }
+    }
+}

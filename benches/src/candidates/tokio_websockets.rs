@@ -1,0 +1,46 @@
+//! tokio-websockets, as its examples show it and as one writes it for throughput.
+
+use super::on_tokio::{self, Flush, OnTokio};
+use crate::options::Protocol;
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use std::io;
+use tokio::net::TcpStream;
+use tokio_websockets::{Config, Error, Message, ServerBuilder};
+
+/// Flushes after each message.
+pub const TOKIO_WEBSOCKETS: OnTokio = OnTokio::new("tokio-websockets", Protocol::Ws, |job| {
+    on_tokio::serve(job, |stream| async {
+        let (_, websocket) = ServerBuilder::new().accept(stream).await.map_err(io::Error::other)?;
+        on_tokio::echo(websocket, Flush::EachMessage, data).await
+    })
+});
+
+/// Flushes once per batch.
+pub const TOKIO_WEBSOCKETS_BATCHED: OnTokio = OnTokio::new("tokio-websockets-batched", Protocol::Ws, |job| {
+    on_tokio::serve(job, |stream| async { echo_batches(stream).await.map_err(io::Error::other) })
+});
+
+/// Bytes that are buffered before the batched variant flushes all the same; by default 8 KiB.
+const BATCH: usize = 64 * 1024;
+
+fn data(message: Message) -> Option<Message> {
+    (message.is_text() || message.is_binary()).then_some(message)
+}
+
+/// Whoever asks it for the next message makes it flush: so no reply is fed before all messages are there.
+async fn echo_batches(stream: TcpStream) -> Result<(), Error> {
+    let server = ServerBuilder::new().config(Config::default().flush_threshold(BATCH));
+    let (_, mut websocket) = server.accept(stream).await?;
+    let mut batch = Vec::new();
+    while let Some(first) = websocket.next().await {
+        batch.push(first?);
+        while let Some(Some(message)) = websocket.next().now_or_never() {
+            batch.push(message?);
+        }
+        for reply in batch.drain(..).filter_map(data) {
+            websocket.feed(reply).await?;
+        }
+        websocket.flush().await?;
+    }
+    Ok(())
+}
