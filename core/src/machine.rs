@@ -79,11 +79,6 @@ pub trait Machine {
     /// The peer broke the protocol. What answers it is in `tx` already, and every later call returns it again.
     type Error: core::error::Error + Clone + Send + Sync + 'static;
 
-    /// Whether what is sent answers what is received: then no more events are taken while much waits to be written, or a peer that
-    /// does not read could have memory filled. A client that asks is bounded by what it asks, and has to hear what comes while it
-    /// sends.
-    const ANSWERS: bool = true;
-
     /// Works until an event is ready (`true`), or until input, or room in `tx`, is missing (`false`).
     ///
     /// It is for loops that wait for I/O between tries: the borrow of an event would outlive the loop, a `bool` does not.
@@ -116,6 +111,19 @@ pub trait Machine {
     /// HTTP answers `408` to a request that has begun and does not end. By default nothing is said.
     fn time_out(&mut self, tx: &mut SendBuf) {
         let _ = tx;
+    }
+
+    /// Nothing has come for as long as [`Timeouts::with_keep_alive`](crate::Timeouts::with_keep_alive) says: puts into `tx` what
+    /// the peer answers if it is still there, if the protocol has such a thing. By default nothing is said.
+    fn keep_alive(&mut self, tx: &mut SendBuf) {
+        let _ = tx;
+    }
+
+    /// Whether what is sent answers what is received: then no more events are taken while much waits to be written, or a peer that
+    /// does not read could have memory filled. A client that asks is bounded by what it asks, and has to hear what comes while it
+    /// sends. By default it is so.
+    fn answers(&self) -> bool {
+        true
     }
 
     /// What the transport is to do once there are no events and `tx` is written.

@@ -29,6 +29,8 @@ pub type Time = core::time::Duration;
 pub struct Watchdog {
     timeouts: Arc<Timeouts>,
     phase: (Phase, u32),
+    /// How often the peer was asked for a sign of life since then.
+    asked: u32,
     /// When the phase began or, for [`Phase::Idle`], when bytes last came.
     since: Instant,
     /// Bytes received when the phase was last observed.
@@ -76,6 +78,7 @@ impl Watchdog {
         Self {
             timeouts: timeouts.into(),
             phase: (Phase::Idle, 0),
+            asked: 0,
             since: Instant::NEVER,
             heard: 0,
             received: 0,
@@ -100,6 +103,7 @@ impl Watchdog {
         if changed || heard || self.since == Instant::NEVER {
             self.phase = phase;
             self.since = Instant::new(now);
+            self.asked = 0;
         }
         if let Some(rate) = self.timeouts.min_rate {
             let receiving = if changed { Window::NONE } else { self.receiving };
@@ -131,7 +135,15 @@ impl Watchdog {
     /// When to wake up at the latest, and ask [`expired`](Self::expired).
     pub fn deadline(&self) -> Option<Time> {
         let rate = self.rate_deadline(self.receiving);
-        [self.phase_deadline(), rate, self.writing_deadline()].into_iter().flatten().min()
+        [self.phase_deadline(), self.keep_alive_deadline(), rate, self.writing_deadline()].into_iter().flatten().min()
+    }
+
+    /// Whether it is time for [`Machine::keep_alive`](crate::Machine::keep_alive), of which it tells once each time. Ask it when
+    /// nothing has [`expired`](Self::expired).
+    pub fn keep_alive(&mut self, now: Time) -> bool {
+        let due = is_due(self.keep_alive_deadline(), now);
+        self.asked += u32::from(due);
+        due
     }
 
     /// What took too long, if something has. The last [`observe`](Self::observe) should be no older than the last transfer.
@@ -160,6 +172,11 @@ impl Watchdog {
         Some(self.since.get()?.saturating_add(self.timeouts.of(self.phase.0)?))
     }
 
+    fn keep_alive_deadline(&self) -> Option<Time> {
+        let every = self.timeouts.keep_alive.get().filter(|_| self.phase.0 == Phase::Idle)?;
+        Some(self.since.get()?.saturating_add(every.saturating_mul(self.asked.checked_add(1)?)))
+    }
+
     fn stall_deadline(&self) -> Option<Time> {
         Some(self.stalled.get()?.saturating_add(self.timeouts.write_stall.get()?))
     }
@@ -181,8 +198,8 @@ fn is_due(deadline: Option<Time>, now: Time) -> bool {
 ///
 /// The defaults suit a server on the open internet: 10 s for a handshake, 30 s for a head, 2 min between messages, 5 min
 /// for a body, 10 min for the application, 10 s for the peer's part of the closing, and 30 s without a byte
-/// written while some are queued. There is no minimum rate unless you set one. Bounds are kept in whole milliseconds,
-/// rounded up, and at most 49 days.
+/// written while some are queued. After 45 s of silence between messages, a protocol that can asks for a sign of life. There is
+/// no minimum rate unless you set one. Bounds are kept in whole milliseconds, rounded up, and at most 49 days.
 ///
 /// ```
 /// use bytewise::{Phase, Time, Timeouts};
@@ -195,6 +212,7 @@ fn is_due(deadline: Option<Time>, now: Time) -> bool {
 pub struct Timeouts {
     phases: [Millis; 6],
     write_stall: Millis,
+    keep_alive: Millis,
     min_rate: Option<MinRate>,
 }
 
@@ -253,7 +271,7 @@ impl MinRate {
 impl Timeouts {
     /// No bounds at all.
     pub const fn none() -> Self {
-        Self { phases: [Millis::NONE; 6], write_stall: Millis::NONE, min_rate: None }
+        Self { phases: [Millis::NONE; 6], write_stall: Millis::NONE, keep_alive: Millis::NONE, min_rate: None }
     }
 
     /// How long `phase` may last; `None` is for ever.
@@ -282,6 +300,18 @@ impl Timeouts {
         self
     }
 
+    /// How long nothing may come in [`Phase::Idle`] before the peer is asked for a sign of life, again and again
+    /// ([`Machine::keep_alive`](crate::Machine::keep_alive)): a WebSocket says ping. With a bound of that phase that is longer,
+    /// connections stay open as long as the peer is there. `None` is never.
+    #[must_use]
+    pub const fn with_keep_alive(mut self, every: Option<Time>) -> Self {
+        self.keep_alive = match Millis::new(every) {
+            Millis(0) => Millis(1),
+            every => every,
+        };
+        self
+    }
+
     /// How long `phase` may last.
     pub const fn of(&self, phase: Phase) -> Option<Time> {
         self.phases[phase as usize].get()
@@ -299,6 +329,7 @@ impl Default for Timeouts {
             .with(Phase::Local, seconds(600))
             .with(Phase::Closing, seconds(10))
             .with_write_stall(seconds(30))
+            .with_keep_alive(seconds(45))
     }
 }
 

@@ -81,7 +81,6 @@ enum Sending {
 impl Machine for Client {
     type Event<'b> = ClientEvent<'b>;
     type Error = Error;
-    const ANSWERS: bool = false;
 
     #[inline(always)]
     fn poll(&mut self, rx: &mut RecvBuf, _: &mut SendBuf) -> Result<bool, Error> {
@@ -123,6 +122,11 @@ impl Machine for Client {
             Receiving::Switched | Receiving::Closed | Receiving::Failed(_) => Phase::Closing,
         };
         (phase, self.responses)
+    }
+
+    /// It does not: what it sends is what it asks.
+    fn answers(&self) -> bool {
+        false
     }
 }
 

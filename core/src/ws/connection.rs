@@ -156,19 +156,30 @@ impl Machine for Connection {
         Ok(Some(self.resolve(step, rx, tx)))
     }
 
-    /// Says 1001, and goes on until the peer's close frame.
+    /// Says that it goes away, 1001, or as a client that it is done, 1000; goes on until the peer's close frame.
     fn shut_down(&mut self, tx: &mut SendBuf) {
-        if self.is_alive() && !self.close_sent {
-            self.put_close(Some(CloseCode::GOING_AWAY), "", tx);
-        }
+        self.end(if self.is_server() { CloseCode::GOING_AWAY } else { CloseCode::NORMAL }, tx);
     }
 
-    /// Says 1001, unless a close frame was sent.
+    /// Says 1001, and waits for no more.
     fn time_out(&mut self, tx: &mut SendBuf) {
-        self.shut_down(tx);
+        self.end(CloseCode::GOING_AWAY, tx);
         if !matches!(self.state, State::Failed(_)) {
             self.state = State::Finished;
         }
+    }
+
+    /// Sends a ping, which is empty, unless much waits to be written.
+    fn keep_alive(&mut self, tx: &mut SendBuf) {
+        if self.is_alive() && !self.close_sent && tx.queued() < Self::REPLY_MARK {
+            self.put_control(0x89, &[], tx);
+        }
+    }
+
+    /// A server does; a client is bounded by what it asks.
+    #[inline]
+    fn answers(&self) -> bool {
+        self.is_server()
     }
 
     fn next_io(&self) -> NextIo {
@@ -294,6 +305,13 @@ impl Connection {
         }
         // The server ends the connection first (RFC 6455, section 7.1.1).
         self.state = if self.is_server() { State::Finished } else { State::AwaitsEnd };
+    }
+
+    /// Says why it ends, if it has not.
+    fn end(&mut self, code: CloseCode, tx: &mut SendBuf) {
+        if self.is_alive() && !self.close_sent {
+            self.put_close(Some(code), "", tx);
+        }
     }
 
     /// Remembers the error, and answers it the first time.

@@ -43,6 +43,18 @@ impl Request {
         Self { key, protocols, extensions: Negotiated::offer(config), config: config.clone() }
     }
 
+    /// The same with a nonce of the system's randomness.
+    ///
+    /// # Errors
+    ///
+    /// The system has none.
+    #[cfg(feature = "std")]
+    pub fn from_system(config: &Config, protocols: &[&str]) -> std::io::Result<Self> {
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce)?;
+        Ok(Self::new(nonce, config, protocols))
+    }
+
     /// Fields for [`Client::request`](crate::http1::Client::request); chain your own, `host` among them.
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> + Clone {
         [("upgrade", &b"websocket"[..]), ("sec-websocket-version", b"13"), ("sec-websocket-key", &self.key)]
