@@ -7,12 +7,18 @@
 //! by a second), and a write that moves nothing for 20 ms lets a read have its turn.
 
 mod exchange;
+mod halves;
 #[cfg(feature = "http-client")]
 mod http_client;
+#[cfg(feature = "ws")]
+mod ws;
 
 pub use exchange::Exchange;
+pub use halves::{Receiver, Sender};
 #[cfg(feature = "http-client")]
 pub use http_client::{Connector, HttpClient, Response, Upload};
+#[cfg(feature = "ws")]
+pub use ws::{WsConn, connect_ws, reconnect_ws};
 
 use crate::{
     BoxError, ClientOptions, Error, ServerOptions, Shutdown, Transport,
@@ -97,13 +103,23 @@ pub struct Stream<S = TcpStream> {
     has_write_timeout: bool,
     /// Whether the last write moved nothing.
     stuck: bool,
+    /// Set if another waits for input, without the lock under which this one reads.
+    input: Option<Arc<halves::Input>>,
 }
 
 impl<S: BlockingStream> Stream<S> {
     /// Over any stream that can be bounded in time.
     pub fn new(stream: S) -> Self {
-        let origin = Instant::now();
-        Self { stream, origin, deadline: None, watch: None, read_timeout: None, has_write_timeout: false, stuck: false }
+        Self {
+            stream,
+            origin: Instant::now(),
+            deadline: None,
+            watch: None,
+            read_timeout: None,
+            has_write_timeout: false,
+            stuck: false,
+            input: None,
+        }
     }
 
     /// The stream.
@@ -156,6 +172,9 @@ impl<S: BlockingStream> Transport for Stream<S> {
 
     fn poll_read(&mut self, _: &mut Context<'_>, space: &mut [u8]) -> Poll<io::Result<usize>> {
         self.bound_read()?;
+        if self.input.as_ref().is_some_and(|input| !input.take()) {
+            return Poll::Pending;
+        }
         bounded(|| self.stream.read(space))
     }
 
@@ -193,12 +212,18 @@ impl<S: BlockingStream> Transport for Stream<S> {
 
 /// Blocks until the future is ready, which waits for nothing but calls that block.
 fn block<T>(future: impl Future<Output = T>) -> T {
+    // Not ready means that a call was bounded in time, and has to be made again.
+    block_waiting(future, Waker::noop(), || {})
+}
+
+/// The same for a future that waits for something else, which is done between tries.
+fn block_waiting<T>(future: impl Future<Output = T>, waker: &Waker, mut wait: impl FnMut()) -> T {
     let mut future = pin!(future);
     loop {
-        // Not ready means that a call was bounded in time, and has to be made again.
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
             return output;
         }
+        wait();
     }
 }
 
@@ -414,13 +439,7 @@ pub fn connect<M: Machine>(
 
 /// Parks the thread until the future is ready, or so much time is over.
 fn block_for<T>(at_most: Option<Time>, future: impl Future<Output = T>) -> Option<T> {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = unparking();
     let mut future = pin!(future);
     let begin = Instant::now();
     loop {
@@ -435,4 +454,15 @@ fn block_for<T>(at_most: Option<Time>, future: impl Future<Output = T>) -> Optio
             },
         }
     }
+}
+
+/// Unparks the calling thread.
+fn unparking() -> Waker {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    Waker::from(Arc::new(Unpark(thread::current())))
 }

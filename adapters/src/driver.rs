@@ -2,7 +2,7 @@ use crate::{
     Error, Outbox, Transport,
     buffers::{Buffers, Pair},
     connections::{Membership, Stage},
-    link::{For, Linger, Link, server_over},
+    link::{Due, For, Linger, Link, server_over},
 };
 use bytewise::{Machine, NextIo, RecvBuf, SendBuf, TimedOut, Timeouts};
 use std::{
@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Output above this is written before the next event is taken, and nothing more is read while it cannot be.
-const HIGH_WATER: usize = 64 * 1024;
+pub(crate) const HIGH_WATER: usize = 64 * 1024;
 
 /// One transport bound to one machine.
 ///
@@ -35,18 +35,20 @@ const HIGH_WATER: usize = 64 * 1024;
 ///
 /// See the [crate's example](crate) and that of [`Transport`].
 #[derive(Debug)]
-pub struct Driver<Io, M>(Box<Inner<Io, M>>);
+pub struct Driver<Io, M>(pub(crate) Box<Inner<Io, M>>);
 
 /// In a box, since handlers move their connection: an `async fn` would hold it once per move.
 #[derive(Debug)]
-struct Inner<Io, M> {
-    machine: M,
-    buffers: Buffers,
-    link: Link<Io>,
+pub(crate) struct Inner<Io, M> {
+    pub(crate) machine: M,
+    pub(crate) buffers: Buffers,
+    pub(crate) link: Link<Io>,
+    /// Answers above it are written before the next event is taken.
+    pub(crate) high_water: usize,
     closing: Closing,
     /// What a write failed with: what had come before is still heard, since a server that refuses an upload answers, and resets
     /// the connection.
-    broken: Option<io::Error>,
+    pub(crate) broken: Option<io::Error>,
 }
 
 /// How far a connection is closed, all that was queued being written.
@@ -65,6 +67,7 @@ impl<Io, M> Driver<Io, M> {
             machine,
             buffers: Buffers::new(),
             link: Link::new(io),
+            high_water: HIGH_WATER,
             closing: Closing::Open,
             broken: None,
         }))
@@ -117,8 +120,8 @@ impl<Io, M> Driver<Io, M> {
 
     /// The same connection under another protocol, which begins with what is unread.
     pub fn switch<N>(self, machine: N) -> Driver<Io, N> {
-        let Inner { buffers, link, closing, broken, .. } = *self.0;
-        Driver(Box::new(Inner { machine, buffers, link, closing, broken }))
+        let Inner { buffers, link, high_water, closing, broken, .. } = *self.0;
+        Driver(Box::new(Inner { machine, buffers, link, high_water, closing, broken }))
     }
 
     /// Gives all parts back. A server no longer counts the connection among its own.
@@ -192,8 +195,8 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
 
 /// Whether more may be queued before it is written.
 #[inline]
-const fn has_room<M: Machine>(tx: &SendBuf) -> bool {
-    !M::ANSWERS || tx.queued() < HIGH_WATER
+fn has_room<M: Machine>(machine: &M, tx: &SendBuf, high_water: usize) -> bool {
+    tx.queued() < high_water || !machine.answers()
 }
 
 /// Whether a write fails so because the peer does not listen any more: then a read is ready soon.
@@ -220,12 +223,14 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
     #[inline]
     fn is_ready(&mut self) -> bool {
         let Pair { rx, tx, .. } = self.buffers.pair();
-        has_room::<M>(tx) && !self.link.has_news() && matches!(self.machine.poll(rx, tx), Ok(true))
+        has_room(&self.machine, tx, self.high_water)
+            && !self.link.has_news()
+            && matches!(self.machine.poll(rx, tx), Ok(true))
     }
 
     /// Waits until an event is ready (`true`) or the connection is over.
     #[inline]
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, Error<M::Error>>> {
+    pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, Error<M::Error>>> {
         loop {
             if let Some(timed_out) = self.link.timed_out() {
                 return Poll::Ready(Err(Error::TimedOut(timed_out)));
@@ -235,7 +240,7 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
             }
             let Pair { rx, tx, .. } = self.buffers.pair();
             let polled = self.machine.poll(rx, tx);
-            if matches!(polled, Ok(true)) && has_room::<M>(tx) {
+            if matches!(polled, Ok(true)) && has_room(&self.machine, tx, self.high_water) {
                 return Poll::Ready(Ok(true));
             }
             let written = match self.broken {
@@ -272,7 +277,8 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                     }
                 }
                 Poll::Pending => {
-                    let reads_on = matches!(polled, Ok(false)) && has_room::<M>(tx) && self.is_open();
+                    let reads_on =
+                        matches!(polled, Ok(false)) && has_room(&self.machine, tx, self.high_water) && self.is_open();
                     if !reads_on {
                         ready!(self.poll_wait(cx))?;
                         continue;
@@ -280,9 +286,10 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                 }
             }
             if Io::BLOCKING
-                && let Poll::Ready(timed_out) = self.poll_timed_out(cx)
+                && let Poll::Ready(due) = self.poll_due(cx)
             {
-                return Poll::Ready(Err(timed_out));
+                due?;
+                continue;
             }
             match self.link.poll_read(&mut self.buffers, cx) {
                 Poll::Ready(Ok(())) => {}
@@ -332,16 +339,24 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
         if self.link.poll_news(cx).is_ready() {
             return Poll::Ready(Ok(()));
         }
-        self.poll_timed_out(cx).map(Err)
+        self.poll_due(cx)
     }
 
-    fn poll_timed_out(&mut self, cx: &mut Context<'_>) -> Poll<Error<M::Error>> {
+    /// Ready when something took too long, or when there is more to be written since nothing came.
+    fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error<M::Error>>> {
         let wait = For::Peer(self.machine.phase());
-        let timed_out = ready!(self.link.poll_timed_out(wait, self.buffers.queued(), cx));
-        if timed_out != TimedOut::Write {
-            self.tell_timed_out(cx);
+        match ready!(self.link.poll_due(wait, self.buffers.queued(), cx)) {
+            Due::KeepAlive => {
+                self.machine.keep_alive(&mut self.buffers.pair().tx);
+                Poll::Ready(Ok(()))
+            }
+            Due::TimedOut(timed_out) => {
+                if timed_out != TimedOut::Write {
+                    self.tell_timed_out(cx);
+                }
+                Poll::Ready(Err(Error::TimedOut(timed_out)))
+            }
         }
-        Poll::Ready(Error::TimedOut(timed_out))
     }
 
     /// Tells the peer, if that goes at once: one that is slow on purpose is not waited for.

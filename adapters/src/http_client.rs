@@ -39,14 +39,17 @@ macro_rules! on_a_runtime {
 #[cfg(feature = "_tasks")]
 pub(crate) use on_a_runtime;
 
-use crate::{ClientOptions, Driver, Error, Transport};
+use crate::{
+    ClientOptions, Driver, Error, Transport,
+    url::{self, Origin, fields_of, target},
+};
+use ::url::Url;
 use bytewise::{
     Payload, Time,
     http1::{self, BodyLength, Client, ClientEvent, Config},
 };
-use pool::{Origin, Pool};
+use pool::Pool;
 use std::{fmt, future::Future, io, sync::Arc};
-use url::Url;
 
 /// How a runtime connects. Each has one, `Connector`; implement it to bring a runtime of your own, or a proxy.
 pub trait Connect: Clone + Send + Sync {
@@ -330,31 +333,7 @@ fn parse(url: &str) -> Result<Url, RequestError> {
 
 /// What can be asked for.
 fn check(url: &Url) -> Result<(), RequestError> {
-    let refused = |why: &str| Err(RequestError::Url(why.into()));
-    match url.scheme() {
-        "http" if !url.username().is_empty() || url.password().is_some() => {
-            // RFC 9110, section 4.2.4.
-            refused("a user name in a URL is not sent; set the field `authorization`")
-        }
-        "http" => Ok(()),
-        "https" => refused("https needs TLS, which this client does not have yet"),
-        _ => refused("the scheme is not http"),
-    }
-}
-
-/// Path and query. The fragment is not sent.
-fn target(url: &Url) -> &str {
-    &url[url::Position::BeforePath..url::Position::AfterQuery]
-}
-
-/// The fields to send, `host` first.
-fn fields_of(url: &Url, fields: impl Iterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut all: Vec<_> = fields.map(|(name, value)| (name.as_ref().to_vec(), value.as_ref().to_vec())).collect();
-    if !all.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"host")) {
-        let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
-        all.insert(0, (b"host".to_vec(), authority.into()));
-    }
-    all
+    url::check(url, "http", "https").map_err(RequestError::Url)
 }
 
 /// RFC 9110, section 9.2.2.

@@ -46,6 +46,7 @@
 //!   names smol its successor.
 //! * `tower`: any `tower` service of HTTP requests, an axum router for one, on the HTTP server.
 //! * `http-client`: `HttpClient`, requests by URL over connections that are kept.
+//! * `ws`: WebSocket clients by URL, and connections of owned messages; `deflate` adds permessage-deflate.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Without a runtime there is only what one's own needs: what the runtimes share is unused then.
@@ -55,6 +56,7 @@
 mod accept;
 #[cfg(feature = "async-std")]
 pub mod async_std;
+mod backoff;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod buffers;
@@ -65,6 +67,7 @@ mod error;
 mod exchange;
 #[cfg(any(feature = "smol", feature = "async-std"))]
 mod futures_io;
+mod halves;
 mod heads;
 #[cfg(feature = "http-client")]
 mod http_client;
@@ -83,13 +86,20 @@ mod topology;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod transport;
+#[cfg(any(feature = "http-client", feature = "ws"))]
+mod url;
+mod wakers;
+#[cfg(feature = "ws")]
+mod ws;
 
+pub use backoff::Backoff;
 pub use client::ClientOptions;
 pub use driver::Driver;
 pub use error::Error;
 pub use exchange::{Exchange, Exchanges};
 #[cfg(any(feature = "smol", feature = "async-std"))]
 pub use futures_io::Socket;
+pub use halves::{Receiver, Sender};
 #[cfg(feature = "http-client")]
 pub use http_client::{Connect, HttpClient, RequestError, Response, Upload};
 pub use outbox::Outbox;
@@ -98,6 +108,10 @@ pub use shutdown::{Shutdown, Waiting};
 #[cfg(feature = "_tasks")]
 pub use topology::{Topology, bind_reuse_port};
 pub use transport::Transport;
+#[cfg(all(feature = "ws", feature = "_tasks"))]
+pub use ws::{Message, MessageError, Messages};
+#[cfg(feature = "ws")]
+pub use ws::{UpgradeError, WsOptions};
 
 // The README's examples are tests too.
 #[cfg(all(doctest, feature = "tokio", feature = "http-client", feature = "tower"))]

@@ -48,6 +48,14 @@ struct Deadlines {
     expired: Option<TimedOut>,
 }
 
+/// What it is time for.
+pub(crate) enum Due {
+    /// Something took too long.
+    TimedOut(TimedOut),
+    /// The peer is to be asked for a sign of life.
+    KeepAlive,
+}
+
 /// What a wait is for.
 #[derive(Clone, Copy)]
 pub(crate) enum For {
@@ -142,8 +150,11 @@ impl<Io: Transport> Link<Io> {
         if let Poll::Ready(over) = self.poll_over(cx) {
             return Poll::Ready(Err(over));
         }
-        let timed_out = ready!(self.poll_timed_out(For::Room, tx.queued(), cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, timed_out)))
+        match ready!(self.poll_due(For::Room, tx.queued(), cx)) {
+            Due::TimedOut(timed_out) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, timed_out))),
+            // That is for who waits for the peer.
+            Due::KeepAlive => Poll::Pending,
+        }
     }
 
     /// Has the task woken when there is news of the server; ready with an error if it is over.
@@ -187,8 +198,8 @@ impl<Io: Transport> Link<Io> {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready when something took too long; otherwise the task is woken in time to ask again.
-    pub(crate) fn poll_timed_out(&mut self, wait: For, queued: usize, cx: &mut Context<'_>) -> Poll<TimedOut> {
+    /// Ready when it is time for something; otherwise the task is woken in time to ask again.
+    pub(crate) fn poll_due(&mut self, wait: For, queued: usize, cx: &mut Context<'_>) -> Poll<Due> {
         let Some(deadlines) = &mut self.deadlines else { return Poll::Pending };
         let Deadlines { watchdog, received, sent, armed, expired: last } = deadlines;
         let progress = Progress { received: *received, sent: *sent, queued };
@@ -206,7 +217,10 @@ impl<Io: Transport> Link<Io> {
             };
             if let Some(expired) = expired {
                 *last = Some(expired);
-                return Poll::Ready(expired);
+                return Poll::Ready(Due::TimedOut(expired));
+            }
+            if matches!(wait, For::Peer(_)) && watchdog.keep_alive(now) {
+                return Poll::Ready(Due::KeepAlive);
             }
             let Some(deadline) = deadline else {
                 if armed.take().is_some() {

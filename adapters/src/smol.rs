@@ -162,3 +162,6 @@ pub async fn connect<M>(host: &str, port: u16, options: &ClientOptions, machine:
 
 #[cfg(feature = "http-client")]
 crate::http_client::on_a_runtime!();
+
+#[cfg(feature = "ws")]
+crate::ws::on_a_runtime!("smol", Timer::after);

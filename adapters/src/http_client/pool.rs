@@ -1,6 +1,6 @@
 //! Connections that no request uses.
 
-use crate::{Driver, Transport};
+use crate::{Driver, Transport, url::Origin};
 use bytewise::{Time, http1::Client};
 use std::{
     collections::HashMap,
@@ -12,26 +12,6 @@ use std::{
     task::{Context, Wake, Waker},
     time::Instant,
 };
-use url::{Host, Url};
-
-/// Where a connection leads to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Origin {
-    /// Without brackets.
-    pub(super) host: String,
-    pub(super) port: u16,
-}
-
-impl Origin {
-    pub(super) fn of(url: &Url) -> Self {
-        let host = match url.host() {
-            Some(Host::Ipv6(address)) => address.to_string(),
-            Some(host) => host.to_string(),
-            None => String::new(),
-        };
-        Self { host, port: url.port_or_known_default().unwrap_or(80) }
-    }
-}
 
 pub(super) struct Pool<Io> {
     per_origin: usize,

@@ -1,8 +1,5 @@
-use super::{
-    Connect, RequestError,
-    pool::{Origin, Pool},
-};
-use crate::Driver;
+use super::{Connect, RequestError, pool::Pool};
+use crate::{Driver, url::Origin};
 use bytes::Bytes;
 use bytewise::http1::{self, BodyLength, Client, ClientEvent, Fields, OwnedFields, OwnedResponseHead, ResponseHead};
 use futures_lite::future::poll_once;
