@@ -6,15 +6,19 @@
 //!
 //! The server says at `/getCaseCount` how many cases it has, plays each at `/runCase`, and writes its reports at
 //! `/updateReports`, as that of Autobahn does.
+//!
+//! Some of its cases want to agree on messages of the client's that are each compressed by itself, which is up to the server only
+//! if the client hints at it: a third argument, `no-context-takeover`.
 
 use bytewise::ws::{Config, Connection, Deflate, Event};
 use bytewise_net::{BoxError, Driver, Transport, UpgradeError, WsOptions, async_std, blocking, smol, tokio};
 use std::env;
 
-fn options() -> WsOptions {
+fn options(takeover: bool) -> WsOptions {
     // As the suite wants it: 4 MiB in fragments of 64 bytes, and all messages compressed.
-    let config = Config::default().with_deflate(Deflate::default().with_threshold(0)).with_max_fragments(1 << 17);
-    WsOptions::default().with_config(config)
+    let deflate = Deflate::default().with_threshold(0);
+    let deflate = if takeover { deflate } else { deflate.without_context_takeover() };
+    WsOptions::default().with_config(Config::default().with_deflate(deflate).with_max_fragments(1 << 17))
 }
 
 /// Runs all cases; `agent` is the name in the reports.
@@ -55,8 +59,8 @@ async fn echo<Io: Transport>(mut ws: Driver<Io, Connection>) -> Result<(), BoxEr
 }
 
 /// The same without `async`.
-fn run_blocking(server: &str, agent: &str) -> Result<(), BoxError> {
-    let connect = |path: String| blocking::connect_ws(&format!("{server}/{path}"), &options());
+fn run_blocking(server: &str, agent: &str, options: &WsOptions) -> Result<(), BoxError> {
+    let connect = |path: String| blocking::connect_ws(&format!("{server}/{path}"), options);
     let mut ws = connect("getCaseCount".into())?;
     let count: u32 = match ws.next()? {
         Some((Event::Text(count), _)) => count.parse()?,
@@ -88,7 +92,7 @@ fn main() -> Result<(), BoxError> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let argument = |at: usize, default| arguments.get(at).map_or(default, String::as_str);
     let (runtime, server) = (argument(0, "tokio"), argument(1, "ws://127.0.0.1:9001"));
-    let options = options();
+    let options = options(argument(2, "") != "no-context-takeover");
     match runtime {
         "tokio" => ::tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(
             server,
@@ -99,7 +103,7 @@ fn main() -> Result<(), BoxError> {
         "async-std" => {
             ::async_std::task::block_on(run(server, runtime, async |url| async_std::connect_ws(url, &options).await))
         }
-        "blocking" => run_blocking(server, runtime),
+        "blocking" => run_blocking(server, runtime, &options),
         other => Err(format!("{other} is no runtime of this example").into()),
     }
 }

@@ -114,7 +114,7 @@ pub use ws::{Message, MessageError, Messages};
 pub use ws::{UpgradeError, WsOptions};
 
 // The README's examples are tests too.
-#[cfg(all(doctest, feature = "tokio", feature = "http-client", feature = "tower"))]
+#[cfg(all(doctest, feature = "tokio", feature = "http-client", feature = "ws", feature = "tower"))]
 #[doc = include_str!("../../README.md")]
 #[derive(Debug)]
 pub struct Readme;
