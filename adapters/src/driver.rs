@@ -15,6 +15,9 @@ use std::{
 /// Output above this is written before the next event is taken, and nothing more is read while it cannot be.
 pub(crate) const HIGH_WATER: usize = 64 * 1024;
 
+/// Bytes that may come out of decompression before other tasks have their turn; one message may go above it.
+const INFLATED_PER_TURN: u64 = 1 << 20;
+
 /// One transport bound to one machine.
 ///
 /// ```text
@@ -27,7 +30,7 @@ pub(crate) const HIGH_WATER: usize = 64 * 1024;
 ///
 /// * **Batching.** Events are taken until there are none, then what they led to is written at once, then it reads: a
 ///   window of requests in one read is answered by one write.
-/// * **Fairness.** After a few reads it gives way to the other tasks of its thread.
+/// * **Fairness.** After a few reads it gives way to the other tasks of its thread, and after a MiB that came out of decompression.
 /// * **Backpressure.** It reads on while a write is blocked, so that two peers that both pipeline do not wait for each
 ///   other, but only while less than 64 KiB are queued.
 /// * **Memory.** While it waits with nothing unread and nothing unwritten it holds no buffers: the connections of a
@@ -45,6 +48,8 @@ pub(crate) struct Inner<Io, M> {
     pub(crate) link: Link<Io>,
     /// Answers above it are written before the next event is taken.
     pub(crate) high_water: usize,
+    /// [`Machine::inflated`] when the task last gave way to others.
+    inflated: u64,
     closing: Closing,
     /// What a write failed with: what had come before is still heard, since a server that refuses an upload answers, and resets
     /// the connection.
@@ -68,6 +73,7 @@ impl<Io, M> Driver<Io, M> {
             buffers: Buffers::new(),
             link: Link::new(io),
             high_water: HIGH_WATER,
+            inflated: 0,
             closing: Closing::Open,
             broken: None,
         }))
@@ -121,7 +127,7 @@ impl<Io, M> Driver<Io, M> {
     /// The same connection under another protocol, which begins with what is unread.
     pub fn switch<N>(self, machine: N) -> Driver<Io, N> {
         let Inner { buffers, link, high_water, closing, broken, .. } = *self.0;
-        Driver(Box::new(Inner { machine, buffers, link, high_water, closing, broken }))
+        Driver(Box::new(Inner { machine, buffers, link, high_water, inflated: 0, closing, broken }))
     }
 
     /// Gives all parts back. A server no longer counts the connection among its own.
@@ -222,15 +228,28 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
     /// Whether an event is ready that needs nothing done before.
     #[inline]
     fn is_ready(&mut self) -> bool {
+        if self.has_inflated_much() {
+            return false;
+        }
         let Pair { rx, tx, .. } = self.buffers.pair();
         has_room(&self.machine, tx, self.high_water)
             && !self.link.has_news()
             && matches!(self.machine.poll(rx, tx), Ok(true))
     }
 
+    #[inline]
+    fn has_inflated_much(&self) -> bool {
+        self.machine.inflated().wrapping_sub(self.inflated) >= INFLATED_PER_TURN
+    }
+
     /// Waits until an event is ready (`true`) or the connection is over.
     #[inline]
     pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, Error<M::Error>>> {
+        if self.has_inflated_much() {
+            self.inflated = self.machine.inflated();
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         loop {
             if let Some(timed_out) = self.link.timed_out() {
                 return Poll::Ready(Err(Error::TimedOut(timed_out)));

@@ -126,6 +126,12 @@ pub trait Machine {
         true
     }
 
+    /// Bytes that came out of decompression so far, which may be a thousand for each that was received: whoever serves many
+    /// connections on a thread lets others have their turn when it was much since the last. The number wraps around.
+    fn inflated(&self) -> u64 {
+        0
+    }
+
     /// What the transport is to do once there are no events and `tx` is written.
     ///
     /// After an error it is [`NextIo::Linger`] or [`NextIo::Close`].

@@ -300,3 +300,42 @@ fn in_words() {
         assert_eq!((&cause as &dyn std::error::Error).to_string(), text);
     }
 }
+
+/// In [`Phase::Idle`] only, again and again, from the last byte that came; once each time.
+#[test]
+fn keep_alive() {
+    let timeouts = || Timeouts::none().with(Phase::Idle, Some(s(100))).with_keep_alive(Some(s(30)));
+    let mut watchdog = Watchdog::new(timeouts());
+    let mut asked = Vec::new();
+    for at in 0..100 {
+        watchdog.observe((Phase::Idle, 0), progress(5, at, 0), s(at));
+        if watchdog.keep_alive(s(at)) {
+            asked.push(at);
+            assert!(!watchdog.keep_alive(s(at)));
+        }
+    }
+    assert_eq!(asked, [30, 60, 90]);
+    assert_eq!(watchdog.deadline(), Some(s(100)));
+    // Something comes, in the same occurrence or another one.
+    watchdog.observe((Phase::Idle, 0), progress(6, 0, 0), s(99));
+    assert_eq!(watchdog.deadline(), Some(s(129)));
+    assert!(!watchdog.keep_alive(s(128)));
+    watchdog.observe((Phase::Idle, 1), progress(6, 0, 0), s(110));
+    assert_eq!(watchdog.deadline(), Some(s(140)));
+    assert!(watchdog.keep_alive(s(140)));
+    assert_eq!(watchdog.deadline(), Some(s(170)));
+
+    for phase in [Phase::Handshake, Phase::Head, Phase::Body, Phase::Local, Phase::Closing] {
+        let mut watchdog = Watchdog::new(timeouts());
+        watchdog.observe((phase, 0), Progress::default(), s(0));
+        assert!(!watchdog.keep_alive(s(1000)));
+        assert_eq!(watchdog.deadline(), None);
+    }
+    // Never, and every millisecond at most.
+    let mut never = Watchdog::new(timeouts().with_keep_alive(None));
+    never.observe((Phase::Idle, 0), Progress::default(), s(0));
+    assert_eq!((never.keep_alive(s(99)), never.deadline()), (false, Some(s(100))));
+    let mut often = Watchdog::new(Timeouts::none().with_keep_alive(Some(Time::ZERO)));
+    often.observe((Phase::Idle, 0), Progress::default(), s(0));
+    assert_eq!(often.deadline(), Some(MS));
+}

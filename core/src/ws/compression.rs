@@ -15,6 +15,8 @@ struct Deflating {
     compressor: Compressor,
     decompressor: Decompressor,
     threshold: usize,
+    /// Bytes that came out of the decompressor so far.
+    inflated: u64,
     /// What was compressed and not yet sent.
     compressed: Vec<u8>,
 }
@@ -45,6 +47,7 @@ impl Compression {
             compressor: Compressor::new(&deflate, ours),
             decompressor: Decompressor::new(theirs),
             threshold: deflate.threshold,
+            inflated: 0,
             compressed: Vec::new(),
         })))
     }
@@ -56,21 +59,35 @@ impl Compression {
 
     /// Appends what comes out of a piece to `out`, which may hold at most `max` bytes.
     pub(super) fn inflate(&mut self, piece: &[u8], out: &mut Vec<u8>, max: usize) -> Result<(), Error> {
-        self.decompressor()?.write(piece, out, max)
+        let deflating = self.deflating()?;
+        let before = out.len();
+        let inflated = deflating.decompressor.write(piece, out, max);
+        deflating.inflated = deflating.inflated.wrapping_add((out.len() - before) as u64);
+        inflated
     }
 
     /// All that comes out of the message is in `out`.
     pub(super) fn finish_inflating(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.decompressor()?.finish(out)
+        self.deflating()?.decompressor.finish(out)
     }
 
     /// The same until `out` holds `room` bytes; says how much of the piece that took.
     pub(super) fn inflate_some(&mut self, piece: &[u8], out: &mut Vec<u8>, room: usize) -> Result<usize, Error> {
-        self.decompressor()?.write_some(piece, out, room)
+        let deflating = self.deflating()?;
+        let before = out.len();
+        let taken = deflating.decompressor.write_some(piece, out, room);
+        deflating.inflated = deflating.inflated.wrapping_add((out.len() - before) as u64);
+        taken
     }
 
-    fn decompressor(&mut self) -> Result<&mut Decompressor, Error> {
-        self.0.as_mut().map(|deflating| &mut deflating.decompressor).ok_or(Error::ReservedBits)
+    fn deflating(&mut self) -> Result<&mut Deflating, Error> {
+        self.0.as_deref_mut().ok_or(Error::ReservedBits)
+    }
+
+    /// Bytes that came out of the decompressor so far.
+    #[inline]
+    pub(super) fn inflated(&self) -> u64 {
+        self.0.as_ref().map_or(0, |deflating| deflating.inflated)
     }
 
     /// Compresses a message, if that is worth it.
@@ -147,6 +164,9 @@ impl Compression {
     pub(super) fn inflate_some(&mut self, _: &[u8], _: &mut Vec<u8>, _: usize) -> Result<usize, Error> {
         Err(Error::ReservedBits)
     }
+    pub(super) const fn inflated(&self) -> u64 {
+        0
+    }
     pub(super) fn compress(&mut self, _: &[u8]) -> bool {
         false
     }
@@ -157,4 +177,5 @@ impl Compression {
     }
     pub(super) fn give_back(&mut self, _: Vec<u8>) {}
     pub(super) fn forget_sent(&mut self) {}
+    pub(super) fn release(&mut self) {}
 }

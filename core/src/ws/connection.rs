@@ -169,11 +169,18 @@ impl Machine for Connection {
         }
     }
 
-    /// Sends a ping, which is empty, unless much waits to be written.
+    /// Sends a ping, which is empty, unless much waits to be written. What is quiet gives back the memory of its compression, as by
+    /// `release_memory`.
     fn keep_alive(&mut self, tx: &mut SendBuf) {
+        self.release();
         if self.is_alive() && !self.close_sent && tx.queued() < Self::REPLY_MARK {
             self.put_control(0x89, &[], tx);
         }
+    }
+
+    #[inline]
+    fn inflated(&self) -> u64 {
+        self.compression.inflated()
     }
 
     /// A server does; a client is bounded by what it asks.
@@ -256,6 +263,10 @@ impl Connection {
     /// the messages before keeps its window; ours begin anew.
     #[cfg(feature = "deflate")]
     pub fn release_memory(&mut self) {
+        self.release();
+    }
+
+    fn release(&mut self) {
         if self.outgoing.is_none() && self.incoming.is_none() {
             self.compression.release();
         }

@@ -21,7 +21,8 @@ const FLUSH_TAIL: [u8; 4] = [0x00, 0x00, 0xFF, 0xFF];
 /// Memory of one connection, from its first message on: a compressor has 134 KiB (window 9, memory level 1) to 371 KiB
 /// (15 and 8), a decompressor 46 KiB. Window 12 with memory level 5 (161 KiB) is a good small setting. A server of many
 /// connections does [without context takeover](Self::without_context_takeover), and
-/// [releases](super::Connection::release_memory) the memory of those that are quiet.
+/// [releases](super::Connection::release_memory) the memory of those that are quiet, which [`keep_alive`](crate::Machine::keep_alive)
+/// does by itself.
 ///
 /// Numbers out of range are taken for the nearest in range.
 #[derive(Debug, Clone, PartialEq, Eq)]

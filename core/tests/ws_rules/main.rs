@@ -15,5 +15,6 @@ mod deflated;
 mod fragments;
 mod frames;
 mod input_ends;
+mod keeping;
 mod pongs;
 mod utf8;
