@@ -19,23 +19,30 @@ use bytes::Bytes;
 /// assert!(!Payload::from(b"text").is_text());
 /// ```
 #[derive(Debug, Clone)]
-pub struct Payload<'a>(Repr<'a>);
-
-#[derive(Debug, Clone)]
-enum Repr<'a> {
-    Bytes(&'a [u8]),
-    Text(&'a str),
-    Owned { bytes: Bytes, text: bool },
+pub struct Payload<'a> {
+    bytes: Repr<'a>,
+    text: bool,
 }
 
-impl Payload<'_> {
+/// Of two variants, so that it needs no tag: behind one, payloads would be moved in pieces that wait for each other.
+#[derive(Debug, Clone)]
+enum Repr<'a> {
+    Borrowed(&'a [u8]),
+    Owned(Bytes),
+}
+
+impl<'a> Payload<'a> {
+    #[inline]
+    const fn borrowed(bytes: &'a [u8], text: bool) -> Self {
+        Self { bytes: Repr::Borrowed(bytes), text }
+    }
+
     /// The bytes.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        match &self.0 {
-            Repr::Bytes(bytes) => bytes,
-            Repr::Text(text) => text.as_bytes(),
-            Repr::Owned { bytes, .. } => bytes,
+        match &self.bytes {
+            Repr::Borrowed(bytes) => bytes,
+            Repr::Owned(bytes) => bytes,
         }
     }
 
@@ -53,102 +60,101 @@ impl Payload<'_> {
 
     /// Whether it was made from a `str` or a `String`, and so is known to be UTF-8.
     pub const fn is_text(&self) -> bool {
-        matches!(self.0, Repr::Text(_) | Repr::Owned { text: true, .. })
+        self.text
     }
 
     /// The bytes to keep: a copy if they were borrowed.
     pub fn into_bytes(self) -> Bytes {
-        match self.0 {
-            Repr::Bytes(bytes) => Bytes::copy_from_slice(bytes),
-            Repr::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
-            Repr::Owned { bytes, .. } => bytes,
+        match self.bytes {
+            Repr::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
+            Repr::Owned(bytes) => bytes,
         }
     }
 
     /// Whether it owns its bytes, so that they can be kept without a copy.
     #[inline]
     pub(crate) const fn is_owned(&self) -> bool {
-        matches!(self.0, Repr::Owned { .. })
+        matches!(self.bytes, Repr::Owned(_))
     }
 
     /// The bytes if it owns them.
     #[inline]
     pub(crate) fn owned(self) -> Option<Bytes> {
-        match self.0 {
-            Repr::Owned { bytes, .. } => Some(bytes),
-            _ => None,
+        match self.bytes {
+            Repr::Owned(bytes) => Some(bytes),
+            Repr::Borrowed(_) => None,
         }
     }
 
     /// Without its first `n` bytes.
     pub(crate) fn skip(self, n: usize) -> Self {
-        Self(match self.0 {
-            Repr::Bytes(bytes) => Repr::Bytes(&bytes[n..]),
-            Repr::Text(text) => Repr::Bytes(&text.as_bytes()[n..]),
-            Repr::Owned { bytes, .. } => Repr::Owned { bytes: bytes.slice(n..), text: false },
-        })
+        let bytes = match self.bytes {
+            Repr::Borrowed(bytes) => Repr::Borrowed(&bytes[n..]),
+            Repr::Owned(bytes) => Repr::Owned(bytes.slice(n..)),
+        };
+        Self { bytes, text: false }
     }
 }
 
 impl<'a> From<&'a [u8]> for Payload<'a> {
     #[inline]
     fn from(bytes: &'a [u8]) -> Self {
-        Self(Repr::Bytes(bytes))
+        Self::borrowed(bytes, false)
     }
 }
 
 impl<'a> From<&'a mut [u8]> for Payload<'a> {
     #[inline]
     fn from(bytes: &'a mut [u8]) -> Self {
-        Self(Repr::Bytes(bytes))
+        Self::borrowed(bytes, false)
     }
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Payload<'a> {
     #[inline]
     fn from(bytes: &'a [u8; N]) -> Self {
-        Self(Repr::Bytes(bytes))
+        Self::borrowed(bytes, false)
     }
 }
 
 impl<'a> From<&'a Vec<u8>> for Payload<'a> {
     #[inline]
     fn from(bytes: &'a Vec<u8>) -> Self {
-        Self(Repr::Bytes(bytes))
+        Self::borrowed(bytes, false)
     }
 }
 
 impl<'a> From<&'a str> for Payload<'a> {
     #[inline]
     fn from(text: &'a str) -> Self {
-        Self(Repr::Text(text))
+        Self::borrowed(text.as_bytes(), true)
     }
 }
 
 impl<'a> From<&'a String> for Payload<'a> {
     #[inline]
     fn from(text: &'a String) -> Self {
-        Self(Repr::Text(text))
+        Self::borrowed(text.as_bytes(), true)
     }
 }
 
 impl From<Bytes> for Payload<'_> {
     #[inline]
     fn from(bytes: Bytes) -> Self {
-        Self(Repr::Owned { bytes, text: false })
+        Self { bytes: Repr::Owned(bytes), text: false }
     }
 }
 
 impl From<Vec<u8>> for Payload<'_> {
     #[inline]
     fn from(bytes: Vec<u8>) -> Self {
-        Self(Repr::Owned { bytes: bytes.into(), text: false })
+        Self { bytes: Repr::Owned(bytes.into()), text: false }
     }
 }
 
 impl From<String> for Payload<'_> {
     #[inline]
     fn from(text: String) -> Self {
-        Self(Repr::Owned { bytes: text.into(), text: true })
+        Self { bytes: Repr::Owned(text.into()), text: true }
     }
 }
