@@ -254,6 +254,7 @@ impl RecvBuf {
     }
 
     /// Most bytes that may be unread.
+    #[inline]
     pub(crate) const fn bound(&self) -> usize {
         self.max.saturating_sub(self.scratch.len())
     }

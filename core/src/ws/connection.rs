@@ -119,7 +119,7 @@ impl Machine for Connection {
         if self.owed.is_some() {
             self.pay(tx);
         }
-        if self.whole_message(rx.unread()).is_some() {
+        if self.whole_message(rx).is_some() {
             return Ok(true);
         }
         if rx.unread().len() < self.need && rx.eof().is_none() {
@@ -133,7 +133,7 @@ impl Machine for Connection {
         if self.owed.is_some() {
             self.pay(tx);
         }
-        if let Some(Whole { kind, mask, header, len }) = self.whole_message(rx.unread()) {
+        if let Some(Whole { kind, mask, header, len }) = self.whole_message(rx) {
             self.need = 0;
             self.events = self.events.wrapping_add(1);
             let payload = rx.take_range(header..header + len, header + len);

@@ -127,9 +127,10 @@ enum Taken {
 
 impl Connection {
     /// What nearly every message is: one frame below 64 KiB that is all there. Anything else, and anything wrong, is
-    /// [`advance`](Self::advance)'s.
+    /// [`advance`](Self::advance)'s; but of a small binary one that a block cut off it is said here how much it needs.
     #[inline(always)]
-    pub(super) fn whole_message(&self, unread: &[u8]) -> Option<Whole> {
+    pub(super) fn whole_message(&mut self, rx: &RecvBuf) -> Option<Whole> {
+        let unread = rx.unread();
         if !matches!(self.state, State::Between) {
             return None;
         }
@@ -153,7 +154,16 @@ impl Connection {
             0x81 => Kind::Text,
             _ => return None,
         };
-        (header + len <= unread.len() && len <= self.max_message).then_some(Whole { kind, mask, header, len })
+        if len > self.max_message {
+            return None;
+        }
+        if header + len > unread.len() {
+            if matches!(kind, Kind::Binary) && len < UNMASK_BLOCK && header + len <= rx.bound() {
+                self.need = header + len;
+            }
+            return None;
+        }
+        Some(Whole { kind, mask, header, len })
     }
 
     /// Gets to [`State::Ready`] if it can.
