@@ -224,30 +224,27 @@ impl SendBuf {
     }
 
     /// Appends the first `len` bytes of a prefix and what it announces.
-    ///
-    /// All eight are stored, in one go, and those that are not meant are overwritten.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put_prefixed(&mut self, prefix: [u8; 8], len: usize, payload: Payload<'_>) {
         let size = payload.len();
         if size >= Self::UNCOPIED_FROM && payload.is_owned() {
             return self.put_large(&prefix[..len], payload);
         }
+        self.put_written(prefix, len, size, |to| to.copy_from_slice(payload.as_bytes()));
+    }
+
+    /// Appends the first `len` bytes of a prefix and `size` bytes that are written now.
+    ///
+    /// All eight are stored, in one go, and those that are not meant are overwritten.
+    #[inline(always)]
+    pub(crate) fn put_written(&mut self, prefix: [u8; 8], len: usize, size: usize, write: impl FnOnce(&mut [u8])) {
         if self.bytes.len() - self.end < prefix.len() + size {
             self.grow(prefix.len() + size);
         }
         let space = &mut self.bytes[self.end..];
         space[..prefix.len()].copy_from_slice(&prefix);
-        space[len..len + size].copy_from_slice(payload.as_bytes());
+        write(&mut space[len..len + size]);
         self.end += len + size;
-    }
-
-    /// Appends a header and a copy of a payload, which can still be changed: masked.
-    #[cfg(feature = "ws")]
-    #[inline]
-    pub(crate) fn put_for_change(&mut self, header: &[u8], payload: &[u8]) -> &mut [u8] {
-        self.put_parts([header, payload]);
-        let end = self.end;
-        &mut self.bytes[end - payload.len()..end]
     }
 
     fn put_large(&mut self, header: &[u8], payload: Payload<'_>) {

@@ -68,18 +68,20 @@ impl Framing for DatagramPrefix {
         if len > self.max_len {
             return Err(Misuse::TooLong);
         }
-        match (u8::try_from(len), u16::try_from(len)) {
-            (Ok(n @ ..254), _) => tx.put_prefixed([n, 0, 0, 0, 0, 0, 0, 0], 1, frame),
+        let (prefix, size) = match (u8::try_from(len), u16::try_from(len)) {
+            (Ok(n @ ..254), _) => ([n, 0, 0, 0, 0, 0, 0, 0], 1),
             (_, Ok(n)) => {
                 let [low, high] = n.to_le_bytes();
-                tx.put_prefixed([254, low, high, 0, 0, 0, 0, 0], 3, frame);
+                ([254, low, high, 0, 0, 0, 0, 0], 3)
             }
             _ => {
                 let mut prefix = [255; MAX_PREFIX];
                 prefix[1..].copy_from_slice(&(len as u64).to_le_bytes());
                 tx.put_unit(&prefix, frame);
+                return Ok(());
             }
-        }
+        };
+        tx.put_prefixed(prefix, size, frame);
         Ok(())
     }
 }

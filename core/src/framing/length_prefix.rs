@@ -240,6 +240,7 @@ impl<C: HeaderCheck> LengthPrefix<C> {
     }
 
     /// A header with something beside the length.
+    #[inline(never)]
     fn encode_header(&self, frame: Payload<'_>, tx: &mut SendBuf) -> Result<(), Misuse> {
         let header = usize::from(self.header);
         let kept = if self.keep_header { header } else { 0 };
@@ -281,7 +282,7 @@ impl<C: HeaderCheck> Framing for LengthPrefix<C> {
         Ok(Located::Frame { body: if self.keep_header { 0..total } else { header..total }, trailer: 0 })
     }
 
-    #[inline]
+    #[inline(always)]
     fn encode(&self, frame: Payload<'_>, tx: &mut SendBuf) -> Result<(), Misuse> {
         let width = self.width as usize;
         if usize::from(self.header) != width || self.keep_header {

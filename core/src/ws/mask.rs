@@ -44,6 +44,49 @@ fn xor_all(bytes: &mut [u8], key: [u8; 4]) {
     }
 }
 
+/// Copies a payload, and masks the copy on the way.
+///
+/// # Panics
+///
+/// If the lengths differ.
+#[inline]
+pub(super) fn copy_masked(to: &mut [u8], from: &[u8], key: [u8; 4]) {
+    assert!(to.len() == from.len(), "a copy is as long");
+    let words = [u32::from_ne_bytes(key); 8];
+    match from.len() {
+        0..4 => to.iter_mut().zip(from).zip(key).for_each(|((to, from), key)| *to = from ^ key),
+        4..8 => copy_ends::<4>(to, from, &words),
+        8..16 => copy_ends::<8>(to, from, &words),
+        16..32 => copy_ends::<16>(to, from, &words),
+        len => {
+            let blocks = to[..len - 1].as_chunks_mut::<32>().0;
+            for (to, from) in blocks.iter_mut().zip(from.as_chunks().0) {
+                *to = xored(*from, &words);
+            }
+            copy_last::<32>(to, from, &words);
+        }
+    }
+}
+
+/// Of no fewer than `N` bytes the first `N` and the last.
+#[inline(always)]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8], words: &[u32; 8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk()) {
+        *to = xored(*from, words);
+    }
+    copy_last::<N>(to, from, words);
+}
+
+/// The last `N` bytes. Those that are there already come out the same: that is quicker than to find out how many are not.
+#[inline(always)]
+fn copy_last<const N: usize>(to: &mut [u8], from: &[u8], words: &[u32; 8]) {
+    let mut key = words[0].to_ne_bytes();
+    key.rotate_left(from.len() % 4);
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk()) {
+        *to = xored(*from, &[u32::from_ne_bytes(key); 8]);
+    }
+}
+
 /// XORs the first `N` bytes if there are so many; what is left.
 #[inline(always)]
 fn xor_first<'a, const N: usize>(bytes: &'a mut [u8], words: &[u32; 8]) -> &'a mut [u8] {
@@ -63,4 +106,10 @@ fn xor<const N: usize>(bytes: &mut [u8; N], words: &[u32; 8]) {
     for (word, key) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
         *word = (u32::from_ne_bytes(*word) ^ key).to_ne_bytes();
     }
+}
+
+#[inline(always)]
+fn xored<const N: usize>(mut bytes: [u8; N], words: &[u32; 8]) -> [u8; N] {
+    xor(&mut bytes, words);
+    bytes
 }

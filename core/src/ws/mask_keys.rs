@@ -1,17 +1,24 @@
 use alloc::boxed::Box;
 use chacha20::{
-    ChaCha12Rng,
-    rand_core::{Rng, SeedableRng},
+    ChaChaCore, R12,
+    rand_core::{SeedableRng, block::Generator},
+    variants::Legacy,
 };
 use core::fmt;
 
 /// Masking keys of a client, a ChaCha stream: unpredictable (RFC 6455, section 10.3), repeatable in tests.
-pub struct MaskKeys(Box<ChaCha12Rng>);
+pub struct MaskKeys(Box<Stream>);
+
+struct Stream {
+    cipher: ChaChaCore<R12, Legacy>,
+    block: [u32; 64],
+    used: usize,
+}
 
 impl MaskKeys {
     /// From 32 random bytes. Whoever can guess them can guess the keys.
     pub fn from_seed(seed: [u8; 32]) -> Self {
-        Self(Box::new(ChaCha12Rng::from_seed(seed)))
+        Self(Box::new(Stream { cipher: ChaChaCore::from_seed(seed), block: [0; 64], used: 64 }))
     }
 
     /// From the randomness of the system.
@@ -28,7 +35,21 @@ impl MaskKeys {
 
     #[inline]
     pub(super) fn next(&mut self) -> [u8; 4] {
-        self.0.next_u32().to_ne_bytes()
+        let stream = &mut *self.0;
+        let Some(key) = stream.block.get(stream.used) else { return stream.next_block() };
+        stream.used += 1;
+        key.to_ne_bytes()
+    }
+}
+
+impl Stream {
+    /// The first key of the next block. Out of line, or the cipher would be in every caller.
+    #[cold]
+    #[inline(never)]
+    fn next_block(&mut self) -> [u8; 4] {
+        self.cipher.generate(&mut self.block);
+        self.used = 1;
+        self.block[0].to_ne_bytes()
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     CloseCode, CloseFrame, Connection, Kind, Misuse, Prepared,
     connection::Role,
     frame::{HeaderBytes, MAX_CONTROL},
-    mask::apply_mask,
+    mask::copy_masked,
     utf8::Utf8Cut,
 };
 use crate::{Payload, SendBuf};
@@ -254,14 +254,14 @@ impl Connection {
         self.outgoing = None;
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_message(&mut self, kind: Kind, payload: Payload<'_>, tx: &mut SendBuf) {
         let b0 = FIN | opcode(kind);
         if self.compression.is_on() {
             return self.put_message_compressed(b0, payload, tx);
         }
         self.plain_next = false;
-        self.put_frame(b0, payload, tx);
+        self.put_frame_inline(b0, payload, tx);
     }
 
     #[inline(never)]
@@ -283,24 +283,40 @@ impl Connection {
         self.compression.give_back(compressed);
     }
 
-    /// Appends a frame, masked by a client.
-    #[inline]
+    #[inline(never)]
     fn put_frame(&mut self, b0: u8, payload: Payload<'_>, tx: &mut SendBuf) {
+        self.put_frame_inline(b0, payload, tx);
+    }
+
+    /// Appends a frame, masked by a client. In line where messages are sent: a call, and the payload in memory for it, would take
+    /// longer than to write a short one.
+    #[inline(always)]
+    fn put_frame_inline(&mut self, b0: u8, payload: Payload<'_>, tx: &mut SendBuf) {
         let len = payload.len();
+        let [high, low] = (len as u16).to_be_bytes();
         match &mut self.role {
-            Role::Server => match len {
-                0..126 => tx.put_prefixed([b0, len as u8, 0, 0, 0, 0, 0, 0], 2, payload),
-                126..65536 => {
-                    let [high, low] = (len as u16).to_be_bytes();
-                    tx.put_prefixed([b0, 126, high, low, 0, 0, 0, 0], 4, payload);
-                }
-                _ => tx.put_unit(&HeaderBytes::new(b0, len as u64), payload),
-            },
+            Role::Server => {
+                let (header, size) = match len {
+                    0..126 => ([b0, low, 0, 0, 0, 0, 0, 0], 2),
+                    126..65536 => ([b0, 126, high, low, 0, 0, 0, 0], 4),
+                    _ => return tx.put_unit(&HeaderBytes::new(b0, len as u64), payload),
+                };
+                tx.put_prefixed(header, size, payload);
+            }
             Role::Client(masks) => {
                 let mask = masks.next();
-                let mut header = HeaderBytes::new(b0, len as u64);
-                header.put_mask(mask);
-                apply_mask(tx.put_for_change(&header, payload.as_bytes()), mask, 0);
+                let [a, b, c, d] = mask;
+                let (header, size) = match len {
+                    0..126 => ([b0, 0x80 | low, a, b, c, d, 0, 0], 6),
+                    126..65536 => ([b0, 0xFE, high, low, a, b, c, d], 8),
+                    _ => {
+                        let mut header = HeaderBytes::new(b0, len as u64);
+                        header.put_mask(mask);
+                        tx.put_parts([&header[..]]);
+                        ([0; 8], 0)
+                    }
+                };
+                tx.put_written(header, size, len, |to| copy_masked(to, payload.as_bytes(), mask));
             }
         }
     }

@@ -108,6 +108,38 @@ fn masks_at_any_offset() {
     }
 }
 
+/// Long payloads are masked from where they are aligned in memory on: it does not show.
+#[test]
+fn masks_anywhere_in_memory() {
+    let (key, memory) = ([1, 2, 4, 8], vec![0x5A; 5000]);
+    for begin in 0..33 {
+        for len in [2047, 2048, 2049, 4100 + begin] {
+            for offset in 0..4 {
+                let mut bytes = memory.clone();
+                apply_mask(&mut bytes[begin..begin + len], key, offset as u64);
+                for (at, byte) in bytes.iter().enumerate() {
+                    let masked = (begin..begin + len).contains(&at);
+                    let key = if masked { key[(at - begin + offset) % 4] } else { 0 };
+                    assert_eq!(*byte, 0x5A ^ key, "byte {at} of {len} from {begin}, offset {offset}");
+                }
+            }
+        }
+    }
+}
+
+/// What a client copies and masks in one go, of any length.
+#[test]
+fn masked_copies() {
+    let payload: Vec<u8> = (0..5000).map(|at| (at * 7 + at / 256) as u8).collect();
+    let (mut ws, mut tx) = (connection(Side::Client, &Config::default()), SendBuf::new());
+    for len in (0..300).chain([2047, 2048, 2049, 4095, 4096, 4999]) {
+        ws.send_binary(&payload[..len], &mut tx).unwrap();
+        ws.ping(&payload[..len.min(125)], &mut tx).unwrap();
+        let sent = [(0x82, payload[..len].to_vec()), (0x89, payload[..len.min(125)].to_vec())];
+        assert_eq!(frames(&mut tx, Side::Client), sent);
+    }
+}
+
 /// The masking keys in `tx`.
 fn keys(ws: &mut Connection, count: usize) -> Vec<[u8; 4]> {
     let mut tx = SendBuf::new();
