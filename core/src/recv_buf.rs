@@ -14,7 +14,8 @@ use core::{fmt, ops::Range};
 /// `&mut [u8]`, which every reader accepts (`std::io::Read`, `futures_io::AsyncRead`, `tokio::io::ReadBuf::new`, `recv(2)`).
 ///
 /// It moves bytes only when that moves no more of them than were consumed since, so that the work stays linear whatever
-/// the blocks. Beyond the read-ahead it grows as bytes come, never because a peer announces them; memory that a peak
+/// the blocks. Beyond the read-ahead it grows as bytes come, never because a peer announces them: where messages do not fit,
+/// or, up to four times the read-ahead, where what reads cut off of them is more than an eighth of it. Memory that a peak
 /// needed is given back once [`CALM_ROUNDS`](Self::CALM_ROUNDS) rounds did without, or at once by [`shrink`](Self::shrink).
 ///
 /// ```
@@ -104,7 +105,7 @@ impl RecvBuf {
     #[inline]
     pub fn space(&mut self) -> &mut [u8] {
         let size = self.bytes.len();
-        if size - self.end <= size / 2 {
+        if size - self.end < self.read_ahead.min(size / 2 + 1) {
             self.make_space();
         } else if self.start == self.end {
             self.rewind();
@@ -315,9 +316,9 @@ impl RecvBuf {
             self.resize(size.saturating_mul(2).min(self.read_ahead).max(self.initial).min(most));
         } else if unread == 0 {
             self.rewind();
-        } else if unread <= self.start {
+        } else if unread <= self.start && !self.moves_much() {
             self.compact();
-        } else if size - self.end <= size / 8 && size < most {
+        } else if size < most && (unread <= self.start || size - self.end <= size / 8) {
             // With most of it, and more unread than consumed, there is little room left to the bound either.
             self.resize(size.saturating_mul(2).min(most));
         }
@@ -327,7 +328,7 @@ impl RecvBuf {
     #[inline(never)]
     fn make_room(&mut self, n: usize) {
         let unread = self.end - self.start;
-        if unread <= self.start && n <= self.bytes.len() - unread {
+        if unread <= self.start && n <= self.bytes.len() - unread && !self.moves_much() {
             self.compact();
         }
         if n > self.bytes.len() - self.end {
@@ -338,6 +339,13 @@ impl RecvBuf {
             }
             self.resize(size.min(self.most().max(needed)));
         }
+    }
+
+    /// Whether moving what is unread, read by read, would be a good part of the work. Then more memory is better, up to a peak's:
+    /// it is moved less often, and reads need not be short beside it.
+    const fn moves_much(&self) -> bool {
+        let size = self.bytes.len();
+        self.end - self.start > size / 8 && size >= self.read_ahead && size < self.peak() && size < self.most()
     }
 
     /// Moves what is unread to the beginning: amortised O(1), since it is no more than was consumed.

@@ -130,6 +130,24 @@ fn moves_no_more_than_was_consumed() {
     }
 }
 
+/// What reads cut off of messages is moved only while that is little; else it grows, up to four times the read-ahead.
+#[test]
+fn grows_rather_than_moves_much() {
+    for (message, capacity, shortest) in
+        [(4_000, 65_536, 61_000), (16_392, 131_072, 65_536), (65_550, 262_144, 65_536), (131_086, 262_144, 65_536)]
+    {
+        let mut rx = RecvBuf::new();
+        for round in 0..200 {
+            let space = read_all(&mut rx);
+            assert!(round < 20 || space >= shortest, "a read of {space} bytes with messages of {message}");
+            while rx.unread().len() >= message {
+                rx.take(message);
+            }
+        }
+        assert_eq!(rx.capacity(), capacity, "messages of {message}");
+    }
+}
+
 /// It takes no memory anew while it does not grow, whatever its limits and however full it is.
 #[test]
 fn allocates_only_when_it_grows() {
