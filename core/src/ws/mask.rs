@@ -58,14 +58,29 @@ pub(super) fn copy_masked(to: &mut [u8], from: &[u8], key: [u8; 4]) {
         4..8 => copy_ends::<4>(to, from, &words),
         8..16 => copy_ends::<8>(to, from, &words),
         16..32 => copy_ends::<16>(to, from, &words),
-        len => {
-            let blocks = to[..len - 1].as_chunks_mut::<32>().0;
-            for (to, from) in blocks.iter_mut().zip(from.as_chunks().0) {
-                *to = xored(*from, &words);
-            }
-            copy_last::<32>(to, from, &words);
-        }
+        32..ALIGNED_FROM => copy_blocks(to, from, &words),
+        _ => copy_aligned(to, from, key),
     }
+}
+
+/// As above. What lies before the blocks is written with some of theirs, and those come out the same.
+#[inline(never)]
+fn copy_aligned(to: &mut [u8], from: &[u8], mut key: [u8; 4]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<16>(), from.first_chunk()) {
+        *to = xored(*from, &[u32::from_ne_bytes(key); 8]);
+    }
+    let before = to.as_ptr().align_offset(16).min(16);
+    key.rotate_left(before % 4);
+    copy_blocks(&mut to[before..], &from[before..], &[u32::from_ne_bytes(key); 8]);
+}
+
+#[inline(always)]
+fn copy_blocks(to: &mut [u8], from: &[u8], words: &[u32; 8]) {
+    let blocks = to[..from.len() - 1].as_chunks_mut::<32>().0;
+    for (to, from) in blocks.iter_mut().zip(from.as_chunks().0) {
+        *to = xored(*from, words);
+    }
+    copy_last::<32>(to, from, words);
 }
 
 /// Of no fewer than `N` bytes the first `N` and the last.
