@@ -255,6 +255,12 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
         Self(self.0.with_timeouts(timeouts))
     }
 
+    /// With so many bytes of answers queued at most before the next event, as [`crate::Driver::with_high_water`].
+    #[must_use]
+    pub fn with_high_water(self, bytes: usize) -> Self {
+        Self(self.0.with_high_water(bytes))
+    }
+
     /// The next event, and where answers to it go, as [`crate::Driver::next`].
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Output above this is written before the next event is taken, and nothing more is read while it cannot be.
-pub(crate) const HIGH_WATER: usize = 64 * 1024;
+const HIGH_WATER: usize = 64 * 1024;
 
 /// Bytes that may come out of decompression before other tasks have their turn; one message may go above it.
 const INFLATED_PER_TURN: u64 = 1 << 20;
@@ -32,7 +32,7 @@ const INFLATED_PER_TURN: u64 = 1 << 20;
 ///   window of requests in one read is answered by one write.
 /// * **Fairness.** After a few reads it gives way to the other tasks of its thread, and after a MiB that came out of decompression.
 /// * **Backpressure.** It reads on while a write is blocked, so that two peers that both pipeline do not wait for each
-///   other, but only while less than 64 KiB are queued.
+///   other, but only while less than 64 KiB are queued, or what [`with_high_water`](Self::with_high_water) says.
 /// * **Memory.** While it waits with nothing unread and nothing unwritten it holds no buffers: the connections of a
 ///   thread share them.
 ///
@@ -90,6 +90,16 @@ impl<Io, M> Driver<Io, M> {
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: impl Into<Arc<Timeouts>>) -> Self {
         self.0.link.set_timeouts(timeouts);
+        self
+    }
+
+    /// Answers are written before the next event is taken once so many bytes are queued, 64 KiB unless set, and nothing more is read
+    /// while they cannot be. For one that asks instead, and may queue more than that before it hears the first answer,
+    /// [`usize::MAX`]: two peers that both pipeline would otherwise wait for each other. It makes no difference where the machine
+    /// does not [answer](Machine::answers).
+    #[must_use]
+    pub fn with_high_water(mut self, bytes: usize) -> Self {
+        self.0.high_water = bytes.max(1);
         self
     }
 

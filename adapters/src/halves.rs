@@ -1,6 +1,6 @@
 use crate::{
     Driver, Error, Transport,
-    driver::{HIGH_WATER, Inner},
+    driver::Inner,
     wakers::{Place, Wakers},
 };
 use bytewise::{Machine, RecvBuf, SendBuf};
@@ -25,6 +25,8 @@ struct Shared<Io, M> {
     /// Whether the receiver waits for input, and so writes what is queued when it is woken.
     receiver_waits: AtomicBool,
     high_water: usize,
+    /// The driver's own.
+    before: usize,
 }
 
 /// The half of a connection that receives; see [`Driver::into_halves`].
@@ -82,7 +84,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     /// # }
     /// ```
     pub fn into_halves(mut self, high_water: usize) -> (Receiver<Io, M>, Sender<Io, M>) {
-        self.0.high_water = usize::MAX;
+        let before = mem::replace(&mut self.0.high_water, usize::MAX);
         let wakers = Arc::<Wakers>::default();
         let shared = Arc::new(Shared {
             conn: Mutex::new(Some(self.0)),
@@ -90,6 +92,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
             wakers,
             receiver_waits: AtomicBool::new(false),
             high_water: high_water.max(1),
+            before,
         });
         (Receiver { shared: Arc::clone(&shared), rx: RecvBuf::new(), lent: false }, Sender { shared })
     }
@@ -368,7 +371,7 @@ impl<Io, M> Receiver<Io, M> {
         if mem::take(&mut self.lent) {
             mem::swap(&mut self.rx, &mut inner.buffers.pair().rx);
         }
-        inner.high_water = HIGH_WATER;
+        inner.high_water = self.shared.before;
         Driver(inner)
     }
 }

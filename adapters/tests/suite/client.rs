@@ -1,7 +1,7 @@
 //! Connecting, on every runtime.
 
 use crate::{
-    handlers,
+    handlers::{self, WINDOW},
     peer::{Peer, noise},
     server::{Runtime, Server, frames},
 };
@@ -22,25 +22,39 @@ pub(crate) fn converse(
     options: &ClientOptions,
     bodies: Vec<Vec<u8>>,
 ) -> Result<Vec<Vec<u8>>, BoxError> {
+    converse_within(WINDOW, runtime, host, port, options, bodies)
+}
+
+/// The same with so many bytes sent at most that are not answered.
+pub(crate) fn converse_within(
+    window: usize,
+    runtime: Runtime,
+    host: &str,
+    port: u16,
+    options: &ClientOptions,
+    bodies: Vec<Vec<u8>>,
+) -> Result<Vec<Vec<u8>>, BoxError> {
     match runtime {
         #[cfg(feature = "tokio")]
         Runtime::Tokio => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
-                handlers::tasks::converse(net::tokio::connect(host, port, options, frames()).await?, bodies).await
+                handlers::tasks::converse(net::tokio::connect(host, port, options, frames()).await?, bodies, window)
+                    .await
             })
         }
         #[cfg(feature = "smol")]
         Runtime::Smol => smol::block_on(async {
-            handlers::tasks::converse(net::smol::connect(host, port, options, frames()).await?, bodies).await
+            handlers::tasks::converse(net::smol::connect(host, port, options, frames()).await?, bodies, window).await
         }),
         #[cfg(feature = "async-std")]
         Runtime::AsyncStd => async_std::task::block_on(async {
-            handlers::tasks::converse(net::async_std::connect(host, port, options, frames()).await?, bodies).await
+            handlers::tasks::converse(net::async_std::connect(host, port, options, frames()).await?, bodies, window)
+                .await
         }),
         #[cfg(feature = "blocking")]
         Runtime::Blocking => {
-            handlers::threads::converse(net::blocking::connect(host, port, options, frames())?, bodies)
+            handlers::threads::converse(net::blocking::connect(host, port, options, frames())?, bodies, window)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Slow readers, slow writers, and two peers that both pipeline.
 
 use crate::{
-    client::converse,
+    client::{converse, converse_within},
     handlers::{MANY, PIECE, command},
     peer::{Peer, frame, noise},
     server::{Runtime, Server},
@@ -16,6 +16,7 @@ on_every_runtime!(
     slow_writer_beside_fast_ones,
     pipelining_with_small_buffers,
     both_pipeline,
+    all_at_once,
 );
 
 /// Writes megabytes without reading, until the buffers of both are full; then reads, and all is there.
@@ -107,6 +108,16 @@ fn both_pipeline(runtime: Runtime) {
     let server = Server::start(runtime);
     let bodies: Vec<_> = (0..2000_usize).map(|i| noise(i % 4000, i as u64)).collect();
     let answers = converse(runtime, "127.0.0.1", server.address.port(), &ClientOptions::default(), bodies.clone());
+    assert!(answers.unwrap() == bodies);
+    server.stop();
+}
+
+/// More is queued at once than both sides may hold: the client has to hear answers while it sends.
+fn all_at_once(runtime: Runtime) {
+    let server = Server::start(runtime);
+    let bodies: Vec<_> = (0..24).map(|seed| noise(1 << 20, seed)).collect();
+    let (host, port, options) = ("127.0.0.1", server.address.port(), ClientOptions::default());
+    let answers = converse_within(usize::MAX, runtime, host, port, &options, bodies.clone());
     assert!(answers.unwrap() == bodies);
     server.stop();
 }

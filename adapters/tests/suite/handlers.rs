@@ -202,15 +202,17 @@ macro_rules! handlers {
 
             /// A client: sends all of it, at most a window of bytes at once, and returns what comes back.
             pub(crate) $($async)? fn converse<Io: Transport>(
-                mut conn: Driver<Io, Frames>,
+                conn: Driver<Io, Frames>,
                 bodies: Vec<Vec<u8>>,
+                window: usize,
             ) -> Result<Vec<Vec<u8>>, BoxError> {
+                let mut conn = if window > WINDOW { conn.with_high_water(window) } else { conn };
                 let mut answers = Vec::new();
                 let mut in_flight = 0;
                 let mut sent = 0;
                 while answers.len() < bodies.len() {
                     while let Some(body) = bodies.get(sent)
-                        && (in_flight == 0 || in_flight + body.len() <= WINDOW)
+                        && (in_flight == 0 || in_flight + body.len() <= window)
                     {
                         let out = conn.outbox();
                         out.machine.send(body, out.tx)?;
