@@ -202,8 +202,9 @@ impl Machine for Connection {
         let phase = match self.state {
             State::AwaitsEnd | State::Finished | State::Failed(_) => Phase::Closing,
             _ if self.close_sent => Phase::Closing,
-            State::Between if self.need == 0 => Phase::Idle,
-            State::Header if self.need == 0 && self.incoming.is_none() => Phase::Idle,
+            // With nothing of a frame there, one byte is what it needs.
+            State::Between if self.need <= 1 => Phase::Idle,
+            State::Header if self.need <= 1 && self.incoming.is_none() => Phase::Idle,
             _ => Phase::Body,
         };
         (phase, self.events)

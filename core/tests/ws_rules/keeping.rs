@@ -2,8 +2,8 @@
 
 use crate::common::ws::{SIDES, Side, connection, drain, f, split_frames, wire};
 use bytewise::{
-    Machine, RecvBuf, SendBuf,
-    ws::{Config, Connection, Event, Kind},
+    Machine, Phase, RecvBuf, SendBuf,
+    ws::{Config, Connection, Delivery, Event, Kind},
 };
 
 /// A ping with nothing in it, while the connection is open and little waits to be written.
@@ -48,6 +48,34 @@ fn keeping_alive() {
     }
 }
 
+/// Idle is where nothing of a frame or a message has come, looked for or not.
+#[test]
+fn phases() {
+    for side in SIDES {
+        for delivery in [Delivery::Messages, Delivery::Chunks] {
+            let mut ws = connection(side, &Config::default().with_delivery(delivery));
+            let (mut rx, mut tx) = (RecvBuf::new(), SendBuf::new());
+            assert_eq!(ws.phase(), (Phase::Idle, 0));
+            let mut events = 0;
+            for frames in [vec![f(0x82, "abc")], vec![f(0x89, "")], vec![f(0x01, "a"), f(0x8A, ""), f(0x80, "b")]] {
+                assert_eq!(ws.poll(&mut rx, &mut tx), Ok(false));
+                assert_eq!(ws.phase(), (Phase::Idle, events));
+                let wire = wire(side, &frames);
+                for (at, byte) in wire.iter().enumerate() {
+                    rx.push(&[*byte]);
+                    while ws.next_event(&mut rx, &mut tx).unwrap().is_some() {
+                        events += 1;
+                    }
+                    let phase = if at + 1 == wire.len() { Phase::Idle } else { Phase::Body };
+                    assert_eq!(ws.phase(), (phase, events), "{delivery:?} {frames:?} after {at}");
+                }
+            }
+            ws.close(None, &mut tx).unwrap();
+            assert_eq!(ws.phase().0, Phase::Closing);
+        }
+    }
+}
+
 /// A server's queue is bounded by what it answers; a client has to hear what comes while it sends.
 #[test]
 fn who_answers() {
@@ -59,7 +87,7 @@ fn who_answers() {
 mod compressed {
     use super::*;
     use crate::deflated::deflate;
-    use bytewise::ws::{Deflate, Delivery, MaskKeys, handshake::Negotiated};
+    use bytewise::ws::{Deflate, MaskKeys, handshake::Negotiated};
 
     /// What comes out of compressed messages counts, in whole messages and in chunks; plain ones do not.
     #[test]
