@@ -65,6 +65,34 @@ enum Closing {
     Closed,
 }
 
+impl Closing {
+    /// Shuts down writing, and lingers unless the machine says that there is nothing to linger for.
+    fn poll<Io: Transport>(
+        &mut self,
+        next_io: NextIo,
+        link: &mut Link<Io>,
+        buffers: &mut Buffers,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        loop {
+            *self = match self {
+                Self::Open => {
+                    ready!(link.poll_shut_down(cx));
+                    match next_io {
+                        NextIo::Close => Self::Closed,
+                        _ => Self::Lingering(link.linger()),
+                    }
+                }
+                Self::Lingering(linger) => {
+                    ready!(link.poll_linger(linger, buffers, cx));
+                    Self::Closed
+                }
+                Self::Closed => return Poll::Ready(()),
+            };
+        }
+    }
+}
+
 impl<Io, M> Driver<Io, M> {
     /// Over an open transport, without bounds in time.
     pub fn new(io: Io, machine: M) -> Self {
@@ -180,7 +208,7 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
         if !inner.is_ready() && !poll_fn(|cx| inner.poll_ready(cx)).await? {
             return Ok(None);
         }
-        let Inner { machine, buffers, link, .. } = inner;
+        let Inner { machine, buffers, link, closing, .. } = inner;
         let Pair { rx, tx, .. } = buffers.pair();
         // No event may be alive where this waits: it would be kept in the future, and be stored and loaded again on its way.
         let error = match machine.next_event(rx, tx) {
@@ -189,6 +217,13 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
             Err(error) => error,
         };
         poll_fn(|cx| link.poll_room(tx, 0, cx)).await?;
+        // What is still coming would turn the end into a reset, before the peer has read why.
+        let mut rest = Buffers::new();
+        poll_fn(|cx| match closing.poll(machine.next_io(), link, &mut rest, cx) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => link.poll_over(cx).map(drop),
+        })
+        .await;
         Err(Error::Protocol(error))
     }
 
@@ -343,24 +378,9 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
         self.link.poll_over(cx).map(Err)
     }
 
-    /// Shuts down writing, and lingers unless the machine says that there is nothing to linger for.
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
-            self.closing = match &mut self.closing {
-                Closing::Open => {
-                    ready!(self.link.poll_shut_down(cx));
-                    match self.machine.next_io() {
-                        NextIo::Close => Closing::Closed,
-                        _ => Closing::Lingering(self.link.linger()),
-                    }
-                }
-                Closing::Lingering(linger) => {
-                    ready!(self.link.poll_linger(linger, &mut self.buffers, cx));
-                    Closing::Closed
-                }
-                Closing::Closed => return Poll::Ready(()),
-            };
-        }
+        let Self { machine, buffers, link, closing, .. } = self;
+        closing.poll(machine.next_io(), link, buffers, cx)
     }
 
     /// Nothing can be done now: ready if that is no longer so.

@@ -165,6 +165,14 @@ impl<Io: Transport, M: Machine> Shared<Io, M> {
         polled
     }
 
+    /// The machine has failed: what tells the peer of it is written, and has time to arrive.
+    fn poll_failed(&self, cx: &mut Context<'_>) -> Poll<Result<(), Error<M::Error>>> {
+        self.wakers.set_receiver(cx.waker());
+        let mut conn = self.conn();
+        let Some(inner) = conn.as_mut() else { return Poll::Ready(Ok(())) };
+        inner.poll_ready(&mut Context::from_waker(&self.waker)).map_ok(drop)
+    }
+
     /// Sends if there is room, without waiting for any.
     fn try_send<R>(&self, with: &mut Option<impl FnOnce(&mut M, &mut SendBuf) -> R>) -> io::Result<Option<R>> {
         let mut conn = self.conn();
@@ -302,13 +310,7 @@ impl<Io: Transport, M: Machine> Receiver<Io, M> {
             Ok(event) => return Ok(event),
             Err(error) => error,
         };
-        // What tells the peer of it is written, as by the driver.
-        let mut place = Place::new(Arc::clone(&shared.wakers));
-        poll_fn(|cx| {
-            place.set(cx.waker());
-            shared.poll_room(0)
-        })
-        .await?;
+        poll_fn(|cx| shared.poll_failed(cx)).await?;
         Err(Error::Protocol(error))
     }
 
