@@ -81,6 +81,8 @@ async fn a_conversation<R: Runtime>() {
     assert!(matches!(ws.next().await.unwrap().unwrap(), Message::Close(Some((CloseCode::NORMAL, _)))));
     assert!(ws.next().await.is_none() && ws.is_terminated());
     assert!(ws.next().await.is_none());
+    // The server waits for the client's end, too.
+    drop(ws);
     server.stop().await;
 }
 
@@ -99,9 +101,11 @@ async fn in_two_tasks<R: Runtime>() {
     for n in 0..COUNT {
         assert_eq!(stream.next().await.unwrap().unwrap(), Message::from(noise(n * 41, n as u64)));
     }
-    sending.join().await.close().await.unwrap();
+    let mut sink = sending.join().await;
+    sink.close().await.unwrap();
     assert!(matches!(stream.next().await, Some(Ok(Message::Close(_)))));
     assert!(stream.next().await.is_none());
+    drop((sink, stream));
     server.stop().await;
 }
 
