@@ -35,7 +35,8 @@ def run(*command, stdin=None, fails=False):
     """What it writes to its standard output."""
     done = subprocess.run(command, input=stdin, capture_output=True, timeout=120)
     if done.returncode != 0 and not fails:
-        raise AssertionError(f"{command[0]} exits with {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}")
+        words = done.stderr.decode(errors="replace")[-500:]
+        raise AssertionError(f"{command[0]} exits with {done.returncode}: {words}")
     return done.stdout.decode(errors="replace")
 
 

@@ -115,7 +115,8 @@ async function pings() {
 }
 
 async function closeCodes() {
-  for (const [code, reason] of [[1000, ""], [1000, "done"], [1001, "left"], [3000, UNICODE.slice(0, 30)], [4999, "x".repeat(123)]]) {
+  const frames = [[1000, ""], [1000, "done"], [1001, "left"], [3000, UNICODE.slice(0, 30)], [4999, "x".repeat(123)]];
+  for (const [code, reason] of frames) {
     const ws = await connect();
     await echo(ws, "hello");
     assert.equal((await close(ws, code, reason))[0], code);
@@ -161,7 +162,9 @@ async function main() {
   if (can.includes("close")) checks.push(["closed_by_the_server", closedByTheServer]);
   for (const [name, work] of checks) {
     let timer;
-    const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error("it takes too long")), 60_000); });
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error("it takes too long")), 60_000);
+    });
     try {
       await Promise.race([work(), late]);
       console.log(`ok ${name}`);

@@ -2,9 +2,9 @@
 
     python3 .ci/websocket_peers.py DIRECTORY_OF_EXAMPLES
 
-`serve` on every runtime, `hyper_upgrade` and `epoll_ws` are asked by python's `websockets`, node's `ws`, Chromium with the
-page of `serve`, curl, and sockets written to by hand. One line for each check; what is not installed is said to be missing,
-and counts neither way.
+`serve` on every runtime, `hyper_upgrade` and `epoll_ws` are asked by python's `websockets`, node's `ws`, Chromium with
+the page of `serve`, curl, and sockets written to by hand. One line for each check; what is not installed is said to be
+missing, and counts neither way.
 """
 
 import contextlib
@@ -32,7 +32,8 @@ SERVE = ["deflate", "close", "refuse", "page", "ends"]
 SERVERS = {
     f"{runtime}_{topology}": (["serve", "--port", "0", "--runtime", runtime, "--topology", topology], SERVE)
     for runtime, topology in [
-        ("tokio", "single"), ("tokio", "shared"), ("smol", "per-thread"), ("async-std", "handed-out"), ("blocking", "single")
+        ("tokio", "single"), ("tokio", "shared"), ("smol", "per-thread"), ("async-std", "handed-out"),
+        ("blocking", "single"),
     ]
 }
 SERVERS["hyper"] = (["hyper_upgrade", "127.0.0.1:0"], ["deflate", "refuse"])
@@ -95,7 +96,10 @@ def upgrade(version="13", key="dGhlIHNhbXBsZSBub25jZQ==", method="GET", http="1.
 
 def frame(b0, payload, mask=b"\x37\xfa\x21\x3d"):
     size = len(payload)
-    length = bytes([0x80 | size]) if size < 126 else b"\xfe" + struct.pack(">H", size) if size < 65536 else b"\xff" + struct.pack(">Q", size)
+    if size < 126:
+        length = bytes([0x80 | size])
+    else:
+        length = b"\xfe" + struct.pack(">H", size) if size < 65536 else b"\xff" + struct.pack(">Q", size)
     masked = int.from_bytes(payload, "big") ^ int.from_bytes((mask * (size // 4 + 1))[:size], "big")
     return bytes([b0]) + length + mask + masked.to_bytes(size, "big")
 
@@ -150,14 +154,15 @@ class Raw:
 
 def raw_checks(name, port, can):
     def frames_behind_the_request():
-        sent = [frame(0x81, b"Hello"), frame(0x89, b"ping"), frame(1, b"in "), frame(0x80, b"pieces"), close_frame(1000)]
-        with Raw(port, upgrade(), *sent) as raw:
+        sent = [frame(0x81, b"Hello"), frame(0x89, b"ping"), frame(1, b"in "), frame(0x80, b"pieces")]
+        with Raw(port, upgrade(), *sent, close_frame(1000)) as raw:
             raw.switched()
             equal([raw.frame() for _ in range(3)], [(0x81, b"Hello"), (0x8A, b"ping"), (0x81, b"in pieces")])
             raw.ends(1000)
 
     def requests_before_it():
-        get, post = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody"
+        get = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+        post = b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody"
         with Raw(port, get, post, upgrade(version="8"), upgrade(), frame(0x82, b"x" * 70000)) as raw:
             equal([raw.response()[0], raw.response()[::2], raw.response()[0]], [200, (200, b"body"), 426])
             raw.switched()
@@ -223,7 +228,8 @@ def raw_checks(name, port, can):
         payload = os.urandom(MIB)
         with Raw(port, upgrade()) as raw:
             raw.switched()
-            sending = threading.Thread(target=raw.socket.sendall, args=(frame(0x82, payload) * 48 + close_frame(1000),), daemon=True)
+            sent = frame(0x82, payload) * 48 + close_frame(1000)
+            sending = threading.Thread(target=raw.socket.sendall, args=(sent,), daemon=True)
             sending.start()
             time.sleep(0.3)
             assert sending.is_alive(), "48 MiB are held in memory"
@@ -256,10 +262,13 @@ def raw_checks(name, port, can):
 
 def curl_checks(name, port):
     url = f"127.0.0.1:{port}"
-    curl = lambda *arguments, **options: run("curl", "--silent", "--show-error", "--max-time", "20", *arguments, **options)
+
+    def curl(*arguments, **options):
+        return run("curl", "--silent", "--show-error", "--max-time", "20", *arguments, **options)
 
     def http_on_the_same_port():
-        out = curl("--include", "--write-out", " %{num_connects}\n", f"http://{url}/", f"http://{url}/ws", f"http://{url}/nothing")
+        urls = [f"http://{url}/{path}" for path in ["", "ws", "nothing"]]
+        out = curl("--include", "--write-out", " %{num_connects}\n", *urls)
         equal(re.findall(r"^HTTP/1\.1 (\d+)", out, re.M), ["200", "426", "404"])
         equal(re.findall(r" ([01])$", out, re.M), ["1", "0", "0"])
 
@@ -282,8 +291,8 @@ def curl_checks(name, port):
 
 def chromium_check(name, port, directory):
     def selftest():
-        command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={directory / 'chromium'}"]
-        page = run(*command, "--dump-dom", f"http://127.0.0.1:{port}/?selftest")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={directory / 'chromium'}"]
+        page = run("chromium", *options, "--dump-dom", f"http://127.0.0.1:{port}/?selftest")
         outcome = re.search('<pre id="selftest">(.*?)</pre>', page, re.S)
         assert outcome, page[:500]
         assert outcome[1].startswith("ok\n") and outcome[1].endswith("no upgrade: 426"), outcome[1]

@@ -27,8 +27,8 @@ COMPRESSIONS = {
 
 
 def connect(compression=None, url=URL):
-    extensions = [compression] if compression else None
-    return websockets.connect(url, compression=None, extensions=extensions, max_size=None, ping_interval=None, proxy=None)
+    options = {"compression": None, "extensions": [compression] if compression else None}
+    return websockets.connect(url, **options, max_size=None, ping_interval=None, proxy=None)
 
 
 async def echo(ws, message, whole=None):
@@ -102,7 +102,8 @@ async def pings():
 
 
 async def close_codes():
-    for code, reason in [(1000, ""), (1000, "done"), (1001, "left"), (1011, ""), (3000, UNICODE[:30]), (4999, "x" * 123)]:
+    frames = [(1000, ""), (1000, "done"), (1001, "left"), (1011, ""), (3000, UNICODE[:30]), (4999, "x" * 123)]
+    for code, reason in frames:
         async with connect() as ws:
             await echo(ws, "hello")
             await ws.close(code, reason)
@@ -141,10 +142,11 @@ async def refused():
 
 
 async def main():
-    checks = {f"messages/{name}": (messages, kind) for name, kind in COMPRESSIONS.items() if not kind or "deflate" in CAN}
+    kinds = {name: kind for name, kind in COMPRESSIONS.items() if not kind or "deflate" in CAN}
+    checks = {f"messages/{name}": (messages, kind) for name, kind in kinds.items()}
     checks |= {
-        "16_mib/plain": (sixteen_mebibytes, None), "in_flight": (in_flight,), "pings": (pings,), "close_codes": (close_codes,),
-        "many_connections": (many_connections,),
+        "16_mib/plain": (sixteen_mebibytes, None), "in_flight": (in_flight,), "pings": (pings,),
+        "close_codes": (close_codes,), "many_connections": (many_connections,),
     }
     if "deflate" in CAN:
         checks |= {"16_mib/deflate": (sixteen_mebibytes, COMPRESSIONS["deflate"]), "too_big": (too_big,)}

@@ -16,7 +16,7 @@ use http_body_util::{Either, Full};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode, Version,
     body::{Bytes, Incoming},
-    header,
+    header::{self, HeaderValue},
     server::conn::http1,
     service::service_fn,
     upgrade::{OnUpgrade, on},
@@ -54,7 +54,7 @@ fn upgrade(mut request: Request<Incoming>) -> Result<Response<Body>, BoxError> {
         }
     };
     let offers: Vec<_> =
-        request.headers().get_all(header::SEC_WEBSOCKET_EXTENSIONS).iter().map(|offer| offer.as_bytes()).collect();
+        request.headers().get_all(header::SEC_WEBSOCKET_EXTENSIONS).iter().map(HeaderValue::as_bytes).collect();
     let negotiated = Negotiated::choose(&offers.join(&b","[..]), &config());
     let mut response = Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)

@@ -1,7 +1,7 @@
-//! The core in a bare readiness loop: HTTP and WebSocket echoes on one port over epoll (through mio), without a runtime.
+//! The core in a bare readiness loop: HTTP and WebSocket on one port over epoll (through mio), without a runtime.
 //!
-//! `cargo run -p bytewise --example epoll_ws -- 127.0.0.1:8000`, then `curl -d hello http://127.0.0.1:8000/echo` and, in a
-//! browser's console,
+//! `cargo run -p bytewise --example epoll_ws -- 127.0.0.1:8000`, then `curl -d hello http://127.0.0.1:8000/echo` and,
+//! in a browser's console,
 //! `s = new WebSocket("ws://127.0.0.1:8000"); s.onmessage = e => console.log(e.data); s.onopen = () => s.send("hello")`
 //!
 //! ```text
