@@ -1,6 +1,7 @@
-//! The core in a bare readiness loop: a WebSocket server that echoes messages over epoll (through mio), without a runtime.
+//! The core in a bare readiness loop: HTTP and WebSocket on one port over epoll (through mio), without a runtime.
 //!
-//! `cargo run -p bytewise --example epoll_ws -- 127.0.0.1:8000`, then, in a browser's console,
+//! `cargo run -p bytewise --example epoll_ws -- 127.0.0.1:8000`, then `curl -d hello http://127.0.0.1:8000/echo` and,
+//! in a browser's console,
 //! `s = new WebSocket("ws://127.0.0.1:8000"); s.onmessage = e => console.log(e.data); s.onopen = () => s.send("hello")`
 //!
 //! ```text
@@ -8,8 +9,8 @@
 //!                    ▲                                                              │
 //!                    └── the read filled its space: there may be more ──────────────┘
 //! ```
-use bytewise::http1::{self, Server, ServerEvent};
-use bytewise::ws::{self, Event, handshake::Upgrade};
+use bytewise::http1::{self, NO_FIELDS, RequestHead, Server, ServerEvent};
+use bytewise::ws::{self, Event, handshake::Refusal, handshake::Upgrade};
 use bytewise::{Eof, Machine, NextIo, RecvBuf, SendBuf, Spare};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
@@ -125,17 +126,37 @@ impl Connection {
 /// Answers requests until one is an upgrade.
 fn upgrade(http: &mut Server, rx: &mut RecvBuf, tx: &mut SendBuf) -> Result<Option<ws::Connection>, http1::Misuse> {
     while let Ok(Some(event)) = http.next_event(rx, tx) {
-        let ServerEvent::Request(head) = event else { continue };
-        match Upgrade::parse(head) {
-            Ok(upgrade) => {
-                let accepted = upgrade.accept(&ws::Config::default(), None);
-                http.switch(101, accepted.fields(), tx)?;
-                return Ok(Some(accepted.into_connection()));
-            }
-            Err(refusal) => http.respond(refusal.status(), refusal.fields(), "", tx)?,
+        match event {
+            ServerEvent::Request(head) => match Upgrade::parse(head) {
+                Ok(upgrade) => {
+                    let accepted = upgrade.accept(&ws::Config::default(), None);
+                    http.switch(101, accepted.fields(), tx)?;
+                    return Ok(Some(accepted.into_connection()));
+                }
+                Err(Refusal::NotWebSocket) if head.target() != "/ws" => request(head, http, tx)?,
+                Err(refusal) => {
+                    http.respond(refusal.status(), refusal.fields(), "", tx)?;
+                    http.discard_body();
+                }
+            },
+            // Of an echo: of all else the body is discarded.
+            ServerEvent::Data(data) => http.send_data(data, tx)?,
+            ServerEvent::End(_) => http.send_end(NO_FIELDS, tx)?,
+            _ => {}
         }
     }
     Ok(None)
+}
+
+/// Any request but an upgrade.
+fn request(head: RequestHead<'_>, http: &mut Server, tx: &mut SendBuf) -> Result<(), http1::Misuse> {
+    match (head.method(), head.target()) {
+        ("GET" | "HEAD", "/") => http.respond(200, NO_FIELDS, "Hello, this is bytewise.\n", tx),
+        ("POST", "/echo") => return http.send_response(200, NO_FIELDS, head.body_length(), tx),
+        _ => http.respond(404, NO_FIELDS, "There is nothing here.\n", tx),
+    }?;
+    http.discard_body();
+    Ok(())
 }
 
 const LISTENER: Token = Token(usize::MAX);
@@ -188,5 +209,7 @@ pub fn serve(listener: std::net::TcpListener) -> io::Result<()> {
 
 fn main() -> io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8000".into());
-    serve(std::net::TcpListener::bind(address)?)
+    let listener = std::net::TcpListener::bind(address)?;
+    println!("listening on http://{}", listener.local_addr()?);
+    serve(listener)
 }
