@@ -218,8 +218,9 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
         };
         poll_fn(|cx| link.poll_room(tx, 0, cx)).await?;
         // What is still coming would turn the end into a reset, before the peer has read why.
-        let mut rest = Buffers::new();
-        poll_fn(|cx| match closing.poll(machine.next_io(), link, &mut rest, cx) {
+        // The machine is not held over the wait: that would ask of it to be `Sync`.
+        let (next_io, mut rest) = (machine.next_io(), Buffers::new());
+        poll_fn(|cx| match closing.poll(next_io, link, &mut rest, cx) {
             Poll::Ready(()) => Poll::Ready(()),
             Poll::Pending => link.poll_over(cx).map(drop),
         })

@@ -77,3 +77,21 @@ mod races;
 mod shutdown;
 mod timeouts;
 mod topologies;
+
+/// What a handler awaits can go to another thread, whatever the machine, which needs not be shared between threads.
+#[cfg(feature = "tokio")]
+#[expect(dead_code, reason = "that it compiles is the test")]
+fn futures_are_send<M: bytewise::Machine + Send + 'static>(mut conn: bytewise_net::tokio::Conn<M>)
+where
+    for<'b> M::Event<'b>: Send,
+{
+    fn is_send<T: Send>(_: T) {}
+    is_send(async move {
+        let _ = conn.next().await.map(drop);
+        let (mut receiver, sender) = conn.into_halves(1);
+        let _ = receiver.next().await.map(drop);
+        let _ = sender.send(|_, _| ()).await;
+        let _ = sender.flush().await;
+        receiver.close().await
+    });
+}
