@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::Waker,
+    task::{Wake, Waker},
     thread,
 };
 
@@ -29,16 +29,33 @@ pub struct Sender<M>(crate::Sender<Stream, M>);
 
 /// Whether there is input, or the end of it: found by who waits for it without the lock.
 #[derive(Debug, Default)]
-pub(super) struct Input(AtomicBool);
+pub(super) struct Input {
+    found: AtomicBool,
+    /// There is more to be done without any: who gave way to others goes on.
+    woken: AtomicBool,
+}
+
+impl Wake for Input {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+    }
+}
 
 impl Input {
     /// Takes the news.
     pub(super) fn take(&self) -> bool {
-        self.0.swap(false, Ordering::Acquire)
+        self.found.swap(false, Ordering::Acquire)
     }
 
     /// Blocks for as long as the socket was told.
     fn wait(&self, socket: &TcpStream) {
+        if self.woken.swap(false, Ordering::Acquire) {
+            return;
+        }
         let nothing = match socket.peek(&mut [0]) {
             Ok(_) => false,
             Err(error) => {
@@ -46,7 +63,7 @@ impl Input {
             }
         };
         if !nothing {
-            self.0.store(true, Ordering::Release);
+            self.found.store(true, Ordering::Release);
         }
     }
 }
@@ -81,7 +98,7 @@ impl<M: Machine> Receiver<M> {
     )]
     pub fn next(&mut self) -> Result<Option<M::Event<'_>>, Error<M::Error>> {
         let Self { half, socket, input } = self;
-        block_waiting(half.next(), Waker::noop(), || input.wait(socket))
+        block_waiting(half.next(), &Waker::from(Arc::clone(input)), || input.wait(socket))
     }
 
     /// Ends well, as [`Driver::close`]. Nothing can be sent any more.
