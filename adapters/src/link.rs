@@ -223,7 +223,8 @@ impl<Io: Transport> Link<Io> {
                 return Poll::Ready(Due::KeepAlive);
             }
             let Some(deadline) = deadline else {
-                if armed.take().is_some() {
+                // Who waits for room leaves the timer to who waits for the peer, in another task.
+                if matches!(wait, For::Peer(_)) && armed.take().is_some() {
                     // Else a transport that blocks would go on to bound its reads by it.
                     let _ = self.io.poll_deadline(cx, Time::MAX);
                 }
