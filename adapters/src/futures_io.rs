@@ -28,12 +28,15 @@ pub struct Socket {
     socket: Async<TcpStream>,
     /// Whether the last read left nothing.
     drained: bool,
+    /// Whether the last write found no room: what some other event wakes up for is no reason to try again, and the few KiB that it
+    /// would get rid of would pass for progress.
+    full: bool,
 }
 
 impl Socket {
     /// Over a connected socket.
     pub const fn new(socket: Async<TcpStream>) -> Self {
-        Self { socket, drained: false }
+        Self { socket, drained: false, full: false }
     }
 
     /// The socket.
@@ -48,13 +51,17 @@ impl Socket {
 
     #[inline]
     fn poll_writing(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         mut write: impl FnMut(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         loop {
+            if self.full {
+                ready!(self.socket.poll_writable(cx))?;
+                self.full = false;
+            }
             match write(self.socket.get_ref()) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => ready!(self.socket.poll_writable(cx))?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.full = true,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => return Poll::Ready(result),
             }
@@ -86,13 +93,13 @@ impl AsyncRead for Socket {
 
 impl AsyncWrite for Socket {
     #[inline]
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_writing(cx, |mut socket| socket.write(bytes))
     }
 
     #[inline]
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         chunks: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
