@@ -21,7 +21,7 @@ use std::{
 };
 
 /// No wait is for ever. Nothing is measured by this.
-pub(crate) const GUARD: Duration = Duration::from_secs(30);
+pub(crate) const GUARD: Duration = Duration::from_secs(120);
 
 /// Runs a test, which must come to an end.
 #[track_caller]
