@@ -158,7 +158,7 @@ where
 ///
 /// The name has no address, none of them answers, or that takes too long.
 pub async fn connect<M>(host: &str, port: u16, options: &ClientOptions, machine: M) -> io::Result<Driver<Stream, M>> {
-    futures_io::connect(async { (host, port).to_socket_addrs().await }, options, machine).await
+    futures_io::connect(async { (host, port).to_socket_addrs().await }, host, options, machine).await
 }
 
 #[cfg(feature = "http-client")]

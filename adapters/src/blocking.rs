@@ -23,7 +23,7 @@ pub use ws::{WsConn, connect_ws, reconnect_ws};
 use crate::{
     BoxError, ClientOptions, Error, ServerOptions, Shutdown, Transport,
     accept::accept_each,
-    client::first_that_answers,
+    client::{begin, first_that_answers},
     connections::{Connections, Stage},
 };
 use bytewise::{Machine, RecvBuf, SendBuf, Time, Timeouts, http1};
@@ -291,6 +291,29 @@ impl<Io: Transport, M: Machine> Driver<Io, M> {
     }
 }
 
+#[cfg(feature = "tls")]
+impl<Io: Transport, M> Driver<Io, M> {
+    /// Under TLS, as [`crate::Driver::with_tls`].
+    #[must_use]
+    pub fn with_tls(self, tls: crate::tls::Tls) -> Self {
+        Self(self.0.with_tls(tls))
+    }
+
+    /// What TLS knows of the peer, if there is TLS.
+    pub fn tls(&self) -> Option<&crate::tls::Tls> {
+        self.0.tls()
+    }
+
+    /// Blocks until hands are shaken, if there is TLS.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Driver::handshake`].
+    pub fn handshake(&mut self) -> io::Result<()> {
+        block(self.0.handshake())
+    }
+}
+
 impl<Io, M> Driver<Io, M> {
     /// Where to send without an event.
     pub fn outbox(&mut self) -> Outbox<'_, Io, M> {
@@ -370,9 +393,9 @@ impl<Io: Transport, M> Outbox<'_, Io, M> {
         Ok(other())
     }
 
-    /// The stream, to write what is [`external`](SendBuf::external).
-    pub const fn io(&mut self) -> &mut Io {
-        &mut self.link.io
+    /// The stream, to write what is [`external`](SendBuf::external). `None` under TLS: put it into `tx` instead.
+    pub const fn io(&mut self) -> Option<&mut Io> {
+        self.link.io_itself()
     }
 }
 
@@ -407,8 +430,10 @@ where
             return options.log(error.into());
         }
         let stream = Stream { watch: Some(WATCH), ..Stream::new(stream) };
-        let conn = crate::Driver::new(stream, machine()).with_timeouts(Arc::clone(&options.timeouts));
-        let conn = Driver(conn.with_membership(connections.enter()));
+        let conn = match options.connection(stream, machine(), connections.enter()) {
+            Ok(conn) => Driver(conn),
+            Err(error) => return options.log(error.into()),
+        };
         let (log, handler) = (Arc::clone(&options), handler.clone());
         let work = move || log.settle(catch_unwind(AssertUnwindSafe(|| handler(conn))));
         if let Err(error) = thread::Builder::new().spawn(work) {
@@ -440,7 +465,7 @@ pub fn connect<M: Machine>(
     let connect = move |address| std::future::ready(TcpStream::connect_timeout(&address, within));
     let stream = block(first_that_answers(addresses, connect))?;
     stream.set_nodelay(true)?;
-    Ok(Driver::new(Stream::new(stream), machine).with_timeouts(options.timeouts.clone()))
+    block(begin(Stream::new(stream), host, options, machine)).map(Driver)
 }
 
 /// Parks the thread until the future is ready, or so much time is over.

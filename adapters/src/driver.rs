@@ -136,6 +136,23 @@ impl<Io, M> Driver<Io, M> {
         self
     }
 
+    /// Under TLS, whose handshake is still to be done: [`next`](Self::next) does it, as does whatever writes, or
+    /// [`handshake`](Self::handshake).
+    ///
+    /// What fails in it is an error of I/O: [`io::Error::downcast`] gives the [`TlsError`](crate::tls::TlsError).
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(mut self, tls: crate::tls::Tls) -> Self {
+        self.0.link.set_tls(tls);
+        self
+    }
+
+    /// What TLS knows of the peer, if there is TLS.
+    #[cfg(feature = "tls")]
+    pub fn tls(&self) -> Option<&crate::tls::Tls> {
+        self.0.link.tls()
+    }
+
     /// The machine.
     pub const fn machine(&self) -> &M {
         &self.0.machine
@@ -173,6 +190,19 @@ impl<Io, M> Driver<Io, M> {
         let Inner { machine, buffers, link, .. } = *self.0;
         let (rx, tx) = buffers.into_parts();
         (link.io, machine, rx, tx)
+    }
+}
+
+#[cfg(feature = "tls")]
+impl<Io: Transport, M> Driver<Io, M> {
+    /// Waits until hands are shaken, if there is TLS: for a client that wants to know before it sends, or a server that looks at the
+    /// peer's name first.
+    ///
+    /// # Errors
+    ///
+    /// The handshake failed ([`TlsError`](crate::tls::TlsError)) or took too long, or the transport failed.
+    pub async fn handshake(&mut self) -> io::Result<()> {
+        poll_fn(|cx| self.0.link.poll_handshake(cx)).await
     }
 }
 
@@ -252,7 +282,7 @@ fn has_room<M: Machine>(machine: &M, tx: &SendBuf, high_water: usize) -> bool {
 }
 
 /// Whether a write fails so because the peer does not listen any more: then a read is ready soon.
-fn is_peer_gone(error: &io::Error) -> bool {
+pub(crate) fn is_peer_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset)
 }
@@ -330,6 +360,12 @@ impl<Io: Transport, M: Machine> Inner<Io, M> {
                         return Poll::Ready(Ok(true));
                     }
                     if !self.is_open() {
+                        // What is queued waits for the handshake.
+                        #[cfg(feature = "tls")]
+                        if self.broken.is_none() && self.link.is_handshaking() && self.buffers.queued() > 0 {
+                            ready!(self.link.poll_handshake(cx))?;
+                            continue;
+                        }
                         if let Some(error) = self.broken.take() {
                             return Poll::Ready(Err(Error::Io(error)));
                         }

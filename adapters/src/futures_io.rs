@@ -2,7 +2,7 @@
 
 use crate::{
     ClientOptions, Driver, Transport,
-    client::{first_that_answers, too_slow},
+    client::{begin, first_that_answers, too_slow},
     serve::Accept,
 };
 use ::futures_io::{AsyncRead, AsyncWrite};
@@ -216,6 +216,7 @@ pub(crate) fn open(stream: TcpStream) -> io::Result<Stream> {
 /// Connects to the first of the addresses that answers.
 pub(crate) async fn connect<M, A: IntoIterator<Item = SocketAddr>>(
     addresses: impl Future<Output = io::Result<A>>,
+    host: &str,
     options: &ClientOptions,
     machine: M,
 ) -> io::Result<Driver<Stream, M>> {
@@ -224,7 +225,7 @@ pub(crate) async fn connect<M, A: IntoIterator<Item = SocketAddr>>(
     let connect = move |address| in_time(within, Async::<TcpStream>::connect(address));
     let socket = first_that_answers(addresses, connect).await?;
     socket.get_ref().set_nodelay(true)?;
-    Ok(Driver::new(Stream::new(Socket::new(socket)), machine).with_timeouts(options.timeouts.clone()))
+    begin(Stream::new(Socket::new(socket)), host, options, machine).await
 }
 
 async fn in_time<T>(within: Time, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {

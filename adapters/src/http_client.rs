@@ -76,7 +76,7 @@ pub trait Connect: Clone + Send + Sync {
     }
 }
 
-/// Requests by URL, over connections that are kept and used again. `http` only; TLS is another layer.
+/// Requests by URL, over connections that are kept and used again. `https` needs TLS in the options (feature `tls`).
 ///
 /// A clone shares the connections. For pipelining, interim responses, upgrades or a connection of one's own there is
 /// the runtime's `connect`.
@@ -285,7 +285,8 @@ impl<C: Connect> HttpClient<C> {
             }
         }
         let machine = Client::new(&self.config);
-        let driver = self.connector.connect(&origin.host, origin.port, &self.options, machine).await;
+        let options = self.options.secured(origin.secure).map_err(RequestError::Url)?;
+        let driver = self.connector.connect(&origin.host, origin.port, &options, machine).await;
         Ok((driver.map_err(RequestError::Connect)?, false))
     }
 }
@@ -333,7 +334,7 @@ fn parse(url: &str) -> Result<Url, RequestError> {
 
 /// What can be asked for.
 fn check(url: &Url) -> Result<(), RequestError> {
-    url::check(url, "http", "https").map_err(RequestError::Url)
+    url::check(url, ["http", "https"]).map_err(RequestError::Url)
 }
 
 /// RFC 9110, section 9.2.2.

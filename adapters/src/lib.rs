@@ -44,6 +44,7 @@
 //!
 //! * `blocking` (default), `tokio`, `smol` and `async-std`, each for the module of its name. async-std is discontinued and
 //!   names smol its successor.
+//! * `tls`: TLS by rustls, for all of them and for loops of one's own; `native-certs` adds the authorities that the system trusts.
 //! * `tower`: any `tower` service of HTTP requests, an axum router for one, on the HTTP server.
 //! * `http-client`: `HttpClient`, requests by URL over connections that are kept.
 //! * `ws`: WebSocket clients by URL, and connections of owned messages; `deflate` adds permessage-deflate.
@@ -79,6 +80,8 @@ mod server;
 mod shutdown;
 #[cfg(feature = "smol")]
 pub mod smol;
+#[cfg(feature = "tls")]
+pub mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 #[cfg(feature = "_tasks")]
@@ -114,7 +117,7 @@ pub use ws::{Message, MessageError, Messages};
 pub use ws::{UpgradeError, WsOptions};
 
 // The README's examples are tests too.
-#[cfg(all(doctest, feature = "tokio", feature = "http-client", feature = "ws", feature = "tower"))]
+#[cfg(all(doctest, feature = "tokio", feature = "http-client", feature = "ws", feature = "tls", feature = "tower"))]
 #[doc = include_str!("../../README.md")]
 #[derive(Debug)]
 pub struct Readme;

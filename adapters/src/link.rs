@@ -1,5 +1,8 @@
 //! A transport with what belongs to it: counters, deadlines, and its place in a server.
 
+#[cfg(feature = "tls")]
+mod tls;
+
 use crate::{
     Transport,
     buffers::Buffers,
@@ -33,6 +36,9 @@ pub(crate) struct Link<Io> {
     /// Whether something was written that is not flushed yet.
     unflushed: bool,
     deadlines: Option<Deadlines>,
+    /// TLS between the transport and the machine's buffers.
+    #[cfg(feature = "tls")]
+    tls: Option<Box<crate::tls::Tls>>,
     /// Its place among the connections of the server that accepted it.
     membership: Option<Membership>,
 }
@@ -67,7 +73,15 @@ pub(crate) enum For {
 
 impl<Io> Link<Io> {
     pub(crate) const fn new(io: Io) -> Self {
-        Self { io, reads: 0, unflushed: false, deadlines: None, membership: None }
+        Self {
+            io,
+            reads: 0,
+            unflushed: false,
+            deadlines: None,
+            #[cfg(feature = "tls")]
+            tls: None,
+            membership: None,
+        }
     }
 
     pub(crate) fn set_timeouts(&mut self, timeouts: impl Into<Arc<Timeouts>>) {
@@ -78,6 +92,15 @@ impl<Io> Link<Io> {
 
     pub(crate) fn set_membership(&mut self, membership: Membership) {
         self.membership = Some(membership);
+    }
+
+    /// The transport, unless TLS is in between.
+    pub(crate) const fn io_itself(&mut self) -> Option<&mut Io> {
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() {
+            return None;
+        }
+        Some(&mut self.io)
     }
 
     /// What took too long, if something has.
@@ -111,6 +134,10 @@ impl<Io: Transport> Link<Io> {
     /// Writes until at most `left` bytes are queued, or the caller has to write itself; whether it wrote any.
     #[inline]
     pub(crate) fn poll_write(&mut self, tx: &mut SendBuf, left: usize, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() {
+            return self.poll_write_tls(tx, left, cx);
+        }
         let mut wrote = false;
         while tx.queued() > left {
             let mut chunks = tx.chunks();
@@ -132,11 +159,16 @@ impl<Io: Transport> Link<Io> {
                 deadlines.sent += n as u64;
             }
         }
+        self.poll_flush(cx).map_ok(|()| wrote)
+    }
+
+    #[inline]
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.unflushed {
             ready!(self.io.poll_flush(cx))?;
             self.unflushed = false;
         }
-        Poll::Ready(Ok(wrote))
+        Poll::Ready(Ok(()))
     }
 
     /// The same for one who waits for room: what took too long, or that the server is over, is an error of I/O.
@@ -144,14 +176,24 @@ impl<Io: Transport> Link<Io> {
         if self.membership.as_ref().is_some_and(Membership::is_over) {
             return Poll::Ready(Err(server_over()));
         }
+        // What is to be written waits for the handshake, for which somebody has to read.
+        #[cfg(feature = "tls")]
+        if self.is_handshaking() && !tx.is_empty() {
+            ready!(self.poll_handshake(cx))?;
+        }
         if let Poll::Ready(wrote) = self.poll_write(tx, left, cx) {
             return Poll::Ready(wrote.map(drop));
         }
         if let Poll::Ready(over) = self.poll_over(cx) {
             return Poll::Ready(Err(over));
         }
-        match ready!(self.poll_due(For::Room, tx.queued(), cx)) {
-            Due::TimedOut(timed_out) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, timed_out))),
+        self.poll_too_long(For::Room, tx.queued(), cx).map(Err)
+    }
+
+    /// Ready with an error when something took too long.
+    fn poll_too_long(&mut self, wait: For, queued: usize, cx: &mut Context<'_>) -> Poll<io::Error> {
+        match ready!(self.poll_due(wait, queued, cx)) {
+            Due::TimedOut(timed_out) => Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, timed_out)),
             // That is for who waits for the peer.
             Due::KeepAlive => Poll::Pending,
         }
@@ -168,6 +210,10 @@ impl<Io: Transport> Link<Io> {
     /// Reads once. It holds no buffers while it waits, unless something is unread or unwritten.
     #[inline]
     pub(crate) fn poll_read(&mut self, buffers: &mut Buffers, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() {
+            return self.poll_read_tls(buffers, cx);
+        }
         if self.reads == READS_PER_TURN {
             self.reads = 0;
             cx.waker().wake_by_ref();
@@ -202,6 +248,11 @@ impl<Io: Transport> Link<Io> {
     pub(crate) fn poll_due(&mut self, wait: For, queued: usize, cx: &mut Context<'_>) -> Poll<Due> {
         let Some(deadlines) = &mut self.deadlines else { return Poll::Pending };
         let Deadlines { watchdog, received, sent, armed, expired: last } = deadlines;
+        #[cfg(feature = "tls")]
+        let (wait, queued) = match &self.tls {
+            Some(tls) => (wait.under(tls), queued + tls.queued()),
+            None => (wait, queued),
+        };
         let progress = Progress { received: *received, sent: *sent, queued };
         loop {
             let now = self.io.now();
@@ -239,6 +290,10 @@ impl<Io: Transport> Link<Io> {
 
     /// Shuts down writing. If that fails, the peer is gone.
     pub(crate) fn poll_shut_down(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() {
+            ready!(self.poll_close_tls(cx));
+        }
         self.io.poll_shutdown(cx).map(drop)
     }
 

@@ -73,8 +73,9 @@ impl<Io: Transport, M> Outbox<'_, Io, M> {
         .await
     }
 
-    /// The transport, to write what is [`external`](SendBuf::external).
-    pub const fn io(&mut self) -> &mut Io {
-        &mut self.link.io
+    /// The transport, to write what is [`external`](SendBuf::external). `None` under TLS, where nothing may go around the cipher:
+    /// put it into `tx` instead.
+    pub const fn io(&mut self) -> Option<&mut Io> {
+        self.link.io_itself()
     }
 }

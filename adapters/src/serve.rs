@@ -79,8 +79,13 @@ where
         let error = match or(ended, accepted).await {
             None => break Ok(()),
             Some(Ok(io)) => {
-                let conn = Driver::new(io, machine()).with_timeouts(Arc::clone(&options.timeouts));
-                let conn = conn.with_membership(connections.enter());
+                let conn = match options.connection(io, machine(), connections.enter()) {
+                    Ok(conn) => conn,
+                    Err(error) => {
+                        options.log(error.into());
+                        continue;
+                    }
+                };
                 // Not in an async block: that would hold the handler twice, as captured and as awaited.
                 match catch_unwind(AssertUnwindSafe(|| handler(conn))) {
                     Ok(handler) => runtime.spawn(Handling { handler, options: Arc::clone(&options) }),

@@ -1,5 +1,6 @@
+use crate::{Driver, connections::Membership};
 use bytewise::{Time, Timeouts};
-use std::{fmt, sync::Arc};
+use std::{fmt, io, sync::Arc};
 
 /// What a handler fails with; every error of this workspace turns into it with `?`.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -13,6 +14,8 @@ pub struct ServerOptions {
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) max_connections: usize,
     pub(crate) drain: Time,
+    #[cfg(feature = "tls")]
+    tls: Option<Arc<rustls::ServerConfig>>,
     error_log: Option<ErrorLog>,
 }
 
@@ -38,6 +41,25 @@ impl ServerOptions {
     pub const fn with_drain(mut self, at_most: Time) -> Self {
         self.drain = at_most;
         self
+    }
+
+    /// TLS for all connections: the first thing a handler waits for is the handshake, which
+    /// [`Phase::Handshake`](bytewise::Phase::Handshake) bounds.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(mut self, config: impl Into<Arc<rustls::ServerConfig>>) -> Self {
+        self.tls = Some(config.into());
+        self
+    }
+
+    /// What a handler is given.
+    pub(crate) fn connection<Io, M>(&self, io: Io, machine: M, membership: Membership) -> io::Result<Driver<Io, M>> {
+        let conn = Driver::new(io, machine).with_timeouts(Arc::clone(&self.timeouts)).with_membership(membership);
+        #[cfg(feature = "tls")]
+        if let Some(config) = &self.tls {
+            return Ok(conn.with_tls(crate::tls::Tls::server(Arc::clone(config))?));
+        }
+        Ok(conn)
     }
 
     /// Hears why connections ended badly, what handlers failed with, and what accepting failed with.
@@ -70,7 +92,14 @@ impl ServerOptions {
 impl Default for ServerOptions {
     fn default() -> Self {
         let (timeouts, drain) = (Arc::default(), Time::from_secs(30));
-        Self { timeouts, max_connections: 10_000, drain, error_log: None }
+        Self {
+            timeouts,
+            max_connections: 10_000,
+            drain,
+            #[cfg(feature = "tls")]
+            tls: None,
+            error_log: None,
+        }
     }
 }
 

@@ -157,7 +157,7 @@ where
 ///
 /// The name has no address, none of them answers, or that takes too long.
 pub async fn connect<M>(host: &str, port: u16, options: &ClientOptions, machine: M) -> io::Result<Driver<Stream, M>> {
-    futures_io::connect(resolve((host, port)), options, machine).await
+    futures_io::connect(resolve((host, port)), host, options, machine).await
 }
 
 #[cfg(feature = "http-client")]

@@ -36,7 +36,7 @@
 
 use crate::{
     BoxError, ClientOptions, Driver, ServerOptions, Topology, Transport,
-    client::{first_that_answers, too_slow},
+    client::{begin, first_that_answers, too_slow},
     serve::{self, Accept, Runtime, Threads},
     topology,
 };
@@ -250,7 +250,7 @@ pub async fn connect<M>(host: &str, port: u16, options: &ClientOptions, machine:
     let connect =
         move |address| async move { timeout(within, TcpStream::connect(address)).await.map_err(|_| too_slow())? };
     let stream = first_that_answers(addresses, connect).await?;
-    Ok(Driver::new(open(stream)?, machine).with_timeouts(options.timeouts.clone()))
+    begin(open(stream)?, host, options, machine).await
 }
 
 #[cfg(feature = "http-client")]

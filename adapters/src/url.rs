@@ -2,17 +2,16 @@
 
 use url::{Host, Url};
 
-/// What can be asked for over connections without TLS.
-pub(crate) fn check(url: &Url, scheme: &str, secure: &str) -> Result<(), String> {
-    match url.scheme() {
-        // RFC 9110, section 4.2.4.
-        found if found == scheme && (!url.username().is_empty() || url.password().is_some()) => {
-            Err("a user name in a URL is not sent; set the field `authorization`".into())
-        }
-        found if found == scheme => Ok(()),
-        found if found == secure => Err(format!("{secure} needs TLS, which this client does not have yet")),
-        _ => Err(format!("the scheme is not {scheme}")),
+/// What can be asked for: with one of the two schemes, the second of which is that over TLS.
+pub(crate) fn check(url: &Url, schemes: [&str; 2]) -> Result<(), String> {
+    if !schemes.contains(&url.scheme()) {
+        return Err(format!("the scheme is neither {} nor {}", schemes[0], schemes[1]));
     }
+    if !url.username().is_empty() || url.password().is_some() {
+        // RFC 9110, section 4.2.4.
+        return Err("a user name in a URL is not sent; set the field `authorization`".into());
+    }
+    Ok(())
 }
 
 /// Path and query. The fragment is not sent.
@@ -36,6 +35,8 @@ pub(crate) fn fields_of(
 /// Where a connection leads to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Origin {
+    /// Over TLS.
+    pub(crate) secure: bool,
     /// Without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -48,6 +49,7 @@ impl Origin {
             Some(host) => host.to_string(),
             None => String::new(),
         };
-        Self { host, port: url.port_or_known_default().unwrap_or(80) }
+        let secure = matches!(url.scheme(), "https" | "wss");
+        Self { secure, host, port: url.port_or_known_default().unwrap_or(80) }
     }
 }

@@ -19,7 +19,7 @@ macro_rules! on_a_runtime {
         /// A WebSocket, either side.
         pub type WsConn = Conn<bytewise::ws::Connection>;
 
-        /// Connects a WebSocket to a URL. `ws` only; TLS is another layer.
+        /// Connects a WebSocket to a URL; `wss` needs TLS in the options (feature `tls`).
         ///
         /// # Errors
         ///
@@ -28,7 +28,8 @@ macro_rules! on_a_runtime {
             let url = crate::ws::parse(url)?;
             let origin = crate::url::Origin::of(&url);
             let machine = http1::Client::new(&options.http);
-            let http = connect(&origin.host, origin.port, &options.client, machine).await;
+            let client = options.client.secured(origin.secure).map_err(crate::UpgradeError::Url)?;
+            let http = connect(&origin.host, origin.port, &client, machine).await;
             crate::ws::open(http.map_err(crate::UpgradeError::Connect)?, &url, options).await
         }
 

@@ -205,6 +205,41 @@ impl SendBuf {
         self.put_unit(&[], bytes.into());
     }
 
+    /// Appends what is written into `space` bytes of memory, which are not cleared before; says how much of them that is. For
+    /// encoders and ciphers, which would otherwise write somewhere else first.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write`; then nothing is appended.
+    ///
+    /// # Panics
+    ///
+    /// If it says that it wrote more than the space.
+    ///
+    /// ```
+    /// use bytewise::SendBuf;
+    /// use std::io::{self, Read};
+    ///
+    /// let mut tx = SendBuf::new();
+    /// let n = tx.put_in_place(64, |space| (&b"from elsewhere"[..]).read(space))?;
+    /// assert_eq!((n, tx.pending()), (14, &b"from elsewhere"[..]));
+    /// # Ok::<(), io::Error>(())
+    /// ```
+    #[inline]
+    pub fn put_in_place<E>(
+        &mut self,
+        space: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<usize, E> {
+        if self.bytes.len() - self.end < space {
+            self.grow(space);
+        }
+        let written = write(&mut self.bytes[self.end..self.end + space])?;
+        assert!(written <= space, "wrote more than the space given out");
+        self.end += written;
+        Ok(written)
+    }
+
     /// Appends `len` bytes that the caller writes itself, when [`external`](Self::external) says that it is their turn.
     pub fn put_external(&mut self, len: u64) {
         if len > 0 {

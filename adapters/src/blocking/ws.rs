@@ -26,7 +26,7 @@ impl<Io: Transport> Driver<Io, Client> {
     }
 }
 
-/// Connects a WebSocket to a URL. `ws` only; TLS is another layer.
+/// Connects a WebSocket to a URL; `wss` needs TLS in the options (feature `tls`).
 ///
 /// # Errors
 ///
@@ -34,7 +34,8 @@ impl<Io: Transport> Driver<Io, Client> {
 pub fn connect_ws(url: &str, options: &WsOptions) -> Result<WsConn, UpgradeError> {
     let url = ws::parse(url)?;
     let origin = Origin::of(&url);
-    let http = connect(&origin.host, origin.port, &options.client, Client::new(&options.http));
+    let client = options.client.secured(origin.secure).map_err(UpgradeError::Url)?;
+    let http = connect(&origin.host, origin.port, &client, Client::new(&options.http));
     block(ws::open(http.map_err(UpgradeError::Connect)?.0, &url, options)).map(Driver)
 }
 

@@ -45,14 +45,16 @@ impl<Io> Idle<Io> {
 impl<Io: Transport> Idle<Io> {
     /// `None` if it cannot be used again.
     fn new(mut driver: Driver<Io, Client>) -> Option<Self> {
-        if !driver.machine().is_reusable() || !driver.received().unread().is_empty() {
+        let received = driver.received();
+        // Under TLS the end may have come with the response, while the socket stays open.
+        if !driver.machine().is_reusable() || !received.unread().is_empty() || received.eof().is_some() {
             return None;
         }
         let heard = Arc::<Heard>::default();
         // A transport that blocks would wait.
         if !Io::BLOCKING {
             let waker = Waker::from(Arc::clone(&heard));
-            let read = driver.outbox().io().poll_read(&mut Context::from_waker(&waker), &mut [0]);
+            let read = driver.0.link.io.poll_read(&mut Context::from_waker(&waker), &mut [0]);
             if read.is_ready() {
                 return None;
             }

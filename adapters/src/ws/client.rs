@@ -72,6 +72,14 @@ impl WsOptions {
         self
     }
 
+    /// TLS, for `wss`.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(mut self, config: impl Into<Arc<rustls::ClientConfig>>) -> Self {
+        self.client = self.client.with_tls(config);
+        self
+    }
+
     /// Limits of the response that the server accepts or refuses with; [`http1::Config::default`] unless set.
     #[must_use]
     pub fn with_http(mut self, config: http1::Config) -> Self {
@@ -82,7 +90,7 @@ impl WsOptions {
 
 pub(crate) fn parse(url: &str) -> Result<Url, UpgradeError> {
     let url = Url::parse(url).map_err(|error| UpgradeError::Url(error.to_string()))?;
-    check(&url, "ws", "wss").map_err(UpgradeError::Url)?;
+    check(&url, ["ws", "wss"]).map_err(UpgradeError::Url)?;
     Ok(url)
 }
 

@@ -231,9 +231,9 @@ fn locations_that_cannot_be_followed<C: Client>() {
     let site = site();
     let client = C::new().redirects(5);
     for (location, why) in [
-        ("https://127.0.0.1/", "https needs TLS"),
-        ("ftp://127.0.0.1/", "the scheme is not http"),
-        ("mailto:a@b", "the scheme is not http"),
+        ("https://127.0.0.1/", "it needs TLS"),
+        ("ftp://127.0.0.1/", "the scheme is neither http nor https"),
+        ("mailto:a@b", "the scheme is neither http nor https"),
         ("http://a:b@127.0.0.1/", "a user name in a URL is not sent"),
         ("http://[::1/", "invalid IPv6 address"),
         ("http://127.0.0.1:99999/", "invalid port number"),

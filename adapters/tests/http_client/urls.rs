@@ -46,10 +46,10 @@ fn names_and_addresses<C: Client>() {
 fn urls_that_are_none<C: Client>() {
     let client = C::new();
     for (url, why) in [
-        ("https://127.0.0.1/", "https needs TLS, which this client does not have yet"),
-        ("HTTPS://127.0.0.1/", "https needs TLS, which this client does not have yet"),
-        ("ftp://127.0.0.1/", "the scheme is not http"),
-        ("data:,a", "the scheme is not http"),
+        ("https://127.0.0.1/", "it needs TLS, which this client was not given (`with_tls`, of the feature `tls`)"),
+        ("HTTPS://127.0.0.1/", "it needs TLS, which this client was not given (`with_tls`, of the feature `tls`)"),
+        ("ftp://127.0.0.1/", "the scheme is neither http nor https"),
+        ("data:,a", "the scheme is neither http nor https"),
         ("http://a@127.0.0.1/", "a user name in a URL is not sent; set the field `authorization`"),
         ("http://a:b@127.0.0.1/", "a user name in a URL is not sent; set the field `authorization`"),
         ("http://:b@127.0.0.1/", "a user name in a URL is not sent; set the field `authorization`"),

@@ -34,7 +34,7 @@ async fn echo(conn: &mut Conn) -> Result<bool, Error<framing::Error>> {
 }
 
 fn calls(conn: &mut Conn) -> Vec<crate::script::Call> {
-    conn.outbox().io().take_calls()
+    conn.outbox().io().unwrap().take_calls()
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn a_write_that_takes_nothing_is_an_error() {
 #[test]
 fn it_reads_on_while_a_write_is_blocked_below_the_mark() {
     let mut conn = conn(Script::new([Input::Bytes(frame(b"one")), Input::Bytes(frame(b"two")), Input::Pending]));
-    conn.outbox().io().output = Output::Blocked;
+    conn.outbox().io().unwrap().output = Output::Blocked;
     assert!(now(echo(&mut conn)).unwrap());
     assert!(now(echo(&mut conn)).unwrap());
     assert!(waits(conn.next()));
-    conn.outbox().io().output = Output::Takes(usize::MAX);
+    conn.outbox().io().unwrap().output = Output::Takes(usize::MAX);
     assert!(waits(conn.next()));
     assert_eq!(conn.io().written, [frame(b"one"), frame(b"two")].concat());
 }
@@ -136,7 +136,7 @@ fn it_stops_reading_above_the_mark() {
     }
     assert!(read > 0 && !calls(&mut conn).iter().any(|call| matches!(call, Read(_))));
     // Room makes it go on.
-    conn.outbox().io().output = Output::Takes(usize::MAX);
+    conn.outbox().io().unwrap().output = Output::Takes(usize::MAX);
     assert!(now(echo(&mut conn)).unwrap());
     assert_eq!(conn.io().written, frame(&body).repeat(echoed));
 }
@@ -268,7 +268,7 @@ fn answers_before_an_error() {
     let mut conn = conn(Script::new([Input::Bytes(wire), Input::End]).with_output(Output::Blocked));
     assert!(now(echo(&mut conn)).unwrap());
     assert!(waits(conn.next()));
-    conn.outbox().io().output = Output::Takes(1);
+    conn.outbox().io().unwrap().output = Output::Takes(1);
     for _ in 0..3 {
         assert!(matches!(now(conn.next()), Err(Error::Protocol(_))), "an error is final");
     }
@@ -282,10 +282,10 @@ fn a_timeout_is_final() {
     let mut conn = conn(Script::new([Input::Pending, Input::Pending])).with_timeouts(timeouts);
     assert!(waits(conn.next()));
     assert_eq!(conn.io().armed, Some(second));
-    conn.outbox().io().now = second;
+    conn.outbox().io().unwrap().now = second;
     assert!(matches!(now(conn.next()), Err(Error::TimedOut(TimedOut::Phase(Phase::Idle)))));
     // The documentation says that it errs again, whatever comes.
-    conn.outbox().io().input.push_back(Input::Bytes(frame(b"too late")));
+    conn.outbox().io().unwrap().input.push_back(Input::Bytes(frame(b"too late")));
     assert!(now(conn.next()).is_err());
 }
 
@@ -296,15 +296,15 @@ fn the_timer_is_not_moved_while_the_deadline_only_moves_away() {
     let timeouts = Timeouts::none().with(Phase::Idle, Some(10 * second));
     let mut conn = conn(Script::new([Input::Pending])).with_timeouts(timeouts);
     assert!(waits(conn.next()));
-    conn.outbox().io().now = 6 * second;
-    conn.outbox().io().input.extend([Input::Bytes(frame(b"one")), Input::Pending]);
+    conn.outbox().io().unwrap().now = 6 * second;
+    conn.outbox().io().unwrap().input.extend([Input::Bytes(frame(b"one")), Input::Pending]);
     assert!(now(echo(&mut conn)).unwrap());
     assert!(waits(conn.next()));
     assert_eq!(conn.io().armed, Some(10 * second));
-    conn.outbox().io().now = 10 * second;
+    conn.outbox().io().unwrap().now = 10 * second;
     assert!(waits(conn.next()));
     assert_eq!(conn.io().armed, Some(16 * second));
-    conn.outbox().io().now = 16 * second;
+    conn.outbox().io().unwrap().now = 16 * second;
     assert!(matches!(now(conn.next()), Err(Error::TimedOut(TimedOut::Phase(Phase::Idle)))));
 }
 
@@ -317,13 +317,13 @@ fn a_write_that_stalls() {
     out.machine.send("waits", out.tx).unwrap();
     assert!(waits(conn.next()));
     // A byte is a reprieve.
-    conn.outbox().io().now = second - Time::from_millis(1);
-    conn.outbox().io().output = Output::Takes(1);
+    conn.outbox().io().unwrap().now = second - Time::from_millis(1);
+    conn.outbox().io().unwrap().output = Output::Takes(1);
     assert!(waits(async { conn.outbox().ready(8).await.map(|()| std::future::pending::<()>()).unwrap().await }));
-    conn.outbox().io().output = Output::Blocked;
-    conn.outbox().io().now = second;
+    conn.outbox().io().unwrap().output = Output::Blocked;
+    conn.outbox().io().unwrap().now = second;
     assert!(waits(conn.outbox().flush()));
-    conn.outbox().io().now = 3 * second;
+    conn.outbox().io().unwrap().now = 3 * second;
     let error = now(conn.outbox().flush()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(matches!(now(conn.next()), Err(Error::TimedOut(TimedOut::Write))));
@@ -354,7 +354,7 @@ fn external_bytes_keep_their_place() {
     out.tx.put(" after");
     now(out.flush()).unwrap();
     assert_eq!(out.tx.external(), Some(3));
-    assert_eq!(out.io().written, b"before ");
+    assert_eq!(out.io().unwrap().written, b"before ");
     assert!(waits(conn.next()));
     assert_eq!(conn.io().written, b"before ");
     conn.outbox().tx.external_written(3);

@@ -22,7 +22,7 @@ fn bytes(text: impl AsRef<[u8]>) -> Input {
 }
 
 fn calls(conn: &mut Conn) -> Vec<Call> {
-    conn.outbox().io().take_calls()
+    conn.outbox().io().unwrap().take_calls()
 }
 
 /// Answers the next request with its target and its body; whether there was one.
@@ -46,7 +46,7 @@ fn sixteen_requests_in_one_read_are_answered_by_one_write() {
         }
         assert!(waits(conn.exchange()));
         assert_eq!(calls(&mut conn), [Read(requests.len()), Write(answers.len(), 1), Flush, ReadPending]);
-        assert_eq!(std::mem::take(&mut conn.outbox().io().written), answers.as_bytes());
+        assert_eq!(std::mem::take(&mut conn.outbox().io().unwrap().written), answers.as_bytes());
     }
 }
 
@@ -72,7 +72,7 @@ fn a_body_is_asked_for_before_it_is_waited_for() {
     let asked = ok("/one").len() + CONTINUE.len();
     let mut exchange = now(conn.exchange()).unwrap().unwrap();
     assert!(waits(exchange.data()));
-    assert_eq!(exchange.outbox().io().take_calls()[1..], [Write(asked, 1), Flush, ReadPending]);
+    assert_eq!(exchange.outbox().io().unwrap().take_calls()[1..], [Write(asked, 1), Flush, ReadPending]);
     assert_eq!(now(exchange.body(9)).unwrap(), "hello");
     exchange.respond(200, NO_FIELDS, "").unwrap();
     assert!(waits(conn.exchange()));
@@ -112,7 +112,7 @@ fn a_streamed_response_is_one_write() {
 #[test]
 fn it_stops_above_the_mark() {
     let mut conn = conn([Input::Always(get("/").into_bytes())]);
-    conn.outbox().io().output = Output::Blocked;
+    conn.outbox().io().unwrap().output = Output::Blocked;
     let mut answered = 0;
     let mut turns = 0;
     loop {
@@ -136,7 +136,7 @@ fn it_stops_above_the_mark() {
         assert!(waits(conn.exchange()));
     }
     // Room makes it go on.
-    conn.outbox().io().output = Output::Takes(usize::MAX);
+    conn.outbox().io().unwrap().output = Output::Takes(usize::MAX);
     assert!(now(conn.exchange()).unwrap().is_some());
     assert_eq!(conn.io().written.len(), answered * response);
 }
@@ -245,7 +245,7 @@ fn sixteen_requests_of_a_client_are_one_write() {
     }
     assert!(conn.machine().is_reusable());
     assert!(waits(conn.exchange()));
-    let calls = conn.outbox().io().take_calls();
+    let calls = conn.outbox().io().unwrap().take_calls();
     assert_eq!(calls, [Write(requests.len(), 1), Flush, Read(answers.len()), ReadPending]);
     assert_eq!(conn.io().written, requests.as_bytes());
 }

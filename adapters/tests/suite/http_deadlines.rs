@@ -206,9 +206,9 @@ async fn answer(conn: &mut Conn) -> Result<bool, Error<http1::Error>> {
 #[track_caller]
 fn assert_cut_at(conn: &mut Conn, at: Time, phase: Phase, written: &str) {
     assert!(waits(answer(conn)));
-    conn.outbox().io().now = at - Time::from_millis(1);
+    conn.outbox().io().unwrap().now = at - Time::from_millis(1);
     assert!(waits(answer(conn)), "too early");
-    conn.outbox().io().now = at;
+    conn.outbox().io().unwrap().now = at;
     for _ in 0..3 {
         match now(answer(conn)) {
             Err(Error::TimedOut(timed_out)) => assert_eq!(timed_out, TimedOut::Phase(phase)),
@@ -226,13 +226,13 @@ fn over_a_script_a_slow_head() {
     let mut conn = conn(input, Phase::Head);
     assert!(waits(answer(&mut conn)));
     assert_eq!(conn.io().armed, Some(10 * SECOND));
-    conn.outbox().io().now = 9 * SECOND;
+    conn.outbox().io().unwrap().now = 9 * SECOND;
     assert!(now(answer(&mut conn)).unwrap());
     // Between requests there is no head to be slow.
     assert!(waits(answer(&mut conn)));
-    conn.outbox().io().now = 100 * SECOND;
+    conn.outbox().io().unwrap().now = 100 * SECOND;
     assert!(waits(answer(&mut conn)));
-    conn.outbox().io().now = 105 * SECOND;
+    conn.outbox().io().unwrap().now = 105 * SECOND;
     let answers = [ok(""), refusal(TIMEOUT)].concat();
     assert_cut_at(&mut conn, 110 * SECOND, Phase::Head, &answers);
 }
@@ -243,7 +243,7 @@ fn over_a_script_a_slow_body() {
     let (front, back) = request.split_at(request.len() - 3);
     let mut conn = conn([front.into(), String::new(), back[..1].into()], Phase::Body);
     assert!(waits(answer(&mut conn)));
-    conn.outbox().io().now = 5 * SECOND;
+    conn.outbox().io().unwrap().now = 5 * SECOND;
     assert_cut_at(&mut conn, 10 * SECOND, Phase::Body, &refusal(TIMEOUT));
 }
 
@@ -251,7 +251,7 @@ fn over_a_script_a_slow_body() {
 fn over_a_script_an_idle_connection() {
     let mut conn = conn([String::new(), get("/"), String::new()], Phase::Idle);
     assert!(waits(answer(&mut conn)));
-    conn.outbox().io().now = 9 * SECOND;
+    conn.outbox().io().unwrap().now = 9 * SECOND;
     assert!(now(answer(&mut conn)).unwrap());
     assert_cut_at(&mut conn, 19 * SECOND, Phase::Idle, &ok(""));
 }
@@ -262,11 +262,11 @@ fn over_a_script_the_calls_of_a_timeout() {
     for output in [Output::Takes(usize::MAX), Output::Blocked] {
         let mut conn = conn(["GET".into()], Phase::Head);
         assert!(waits(answer(&mut conn)));
-        conn.outbox().io().output = output;
-        conn.outbox().io().now = 10 * SECOND;
-        conn.outbox().io().take_calls();
+        conn.outbox().io().unwrap().output = output;
+        conn.outbox().io().unwrap().now = 10 * SECOND;
+        conn.outbox().io().unwrap().take_calls();
         assert!(matches!(now(answer(&mut conn)), Err(Error::TimedOut(TimedOut::Phase(Phase::Head)))));
-        let calls = conn.outbox().io().take_calls();
+        let calls = conn.outbox().io().unwrap().take_calls();
         let length = refusal(TIMEOUT).len();
         match output {
             Output::Blocked => assert_eq!(calls, [Call::ReadPending, Call::WritePending]),

@@ -243,7 +243,7 @@ macro_rules! site {
                             out.flush()$($await)*?;
                             while let Some(left) = out.tx.external() {
                                 let piece = &b"0123456789".repeat(100)[..usize::min(1000, left as usize)];
-                                $write_all(out.io(), piece)$($await)*?;
+                                $write_all(out.io().unwrap(), piece)$($await)*?;
                                 out.tx.external_written(piece.len() as u64);
                             }
                             out.machine.send_end(NO_FIELDS, out.tx)?;
