@@ -185,7 +185,8 @@ impl<Io, M> Driver<Io, M> {
         Driver(Box::new(Inner { machine, buffers, link, high_water, inflated: 0, closing, broken }))
     }
 
-    /// Gives all parts back. A server no longer counts the connection among its own.
+    /// Gives all parts back. A server no longer counts the connection among its own. Under TLS its session is lost: what the
+    /// transport then has are records that nobody can read.
     pub fn into_parts(self) -> (Io, M, RecvBuf, SendBuf) {
         let Inner { machine, buffers, link, .. } = *self.0;
         let (rx, tx) = buffers.into_parts();
