@@ -1,7 +1,10 @@
 // Echoes of Boost.Beast, written like its examples http_server_async and websocket_server_async, but with larger read
 // buffers.
 //
-//     beast_echo http|ws CONTEXTS THREADS
+//     beast_echo http|ws|https|wss CONTEXTS THREADS
+//
+// The last two need BEAST_ECHO_TLS when it is built; then the environment has a certificate and its key,
+// BEAST_ECHO_CERTIFICATE and BEAST_ECHO_KEY, as PEM.
 //
 // It accepts on descriptor 0, a listening socket. Descriptor 1 is a stream socket: each byte received there is answered
 // with a line of two numbers, the monotonic clock and the CPU time of this process, in nanoseconds; at its end the
@@ -13,6 +16,9 @@
 #if !__has_include(<boost/version.hpp>)
 #error "there are no Boost headers"
 #endif
+#if defined(BEAST_ECHO_TLS) && !__has_include(<openssl/ssl.h>)
+#error "there are no OpenSSL headers"
+#endif
 #include <boost/version.hpp>
 #if BOOST_VERSION < 108100
 #error "Boost is older than 1.81"
@@ -22,6 +28,11 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
+#ifdef BEAST_ECHO_TLS
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/ssl.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+#endif
 
 #include <cstdint>
 #include <cstdio>
@@ -49,33 +60,88 @@ static void fail(const char* what, beast::error_code ec) {
     std::cerr << "beast_echo: " << what << ": " << ec.message() << '\n';
 }
 
+// What is spoken over: how it is made of a socket, begins and ends.
+struct plain {
+    using stream = beast::tcp_stream;
+
+    static stream make(tcp::socket&& socket) { return stream(std::move(socket)); }
+
+    template <class F> static void handshake(stream&, F&& then) { then(beast::error_code{}); }
+
+    template <class F> static void shutdown(stream& stream, F&& then) {
+        beast::error_code ec;
+        stream.socket().shutdown(tcp::socket::shutdown_send, ec);
+        then(ec);
+    }
+};
+
+#ifdef BEAST_ECHO_TLS
+struct tls {
+    using stream = beast::ssl_stream<beast::tcp_stream>;
+
+    static stream make(tcp::socket&& socket) {
+        static net::ssl::context context = make_context();
+        return stream(std::move(socket), context);
+    }
+
+    template <class F> static void handshake(stream& stream, F&& then) {
+        stream.async_handshake(net::ssl::stream_base::server, std::forward<F>(then));
+    }
+
+    template <class F> static void shutdown(stream& stream, F&& then) { stream.async_shutdown(std::forward<F>(then)); }
+
+private:
+    // As all others: TLS 1.3, one suite, no tickets.
+    static net::ssl::context make_context() {
+        const auto pem = [](const char* name) { return net::buffer(std::string_view(std::getenv(name))); };
+        net::ssl::context context(net::ssl::context::tlsv13_server);
+        context.use_certificate_chain(pem("BEAST_ECHO_CERTIFICATE"));
+        context.use_private_key(pem("BEAST_ECHO_KEY"), net::ssl::context::pem);
+        SSL_CTX_set_ciphersuites(context.native_handle(), "TLS_AES_128_GCM_SHA256");
+        SSL_CTX_set_num_tickets(context.native_handle(), 0);
+        return context;
+    }
+};
+#endif
+
 // One connection: a request is read whole and answered, then the next one.
-class http_session : public std::enable_shared_from_this<http_session> {
+template <class layer> class http_session : public std::enable_shared_from_this<http_session<layer>> {
     // Beast takes bodies out of the buffer while they come, so that it never grows by itself, and reads what it has room
     // for: 512 bytes at a time. At 16 KiB this makes it four times as fast.
     static constexpr std::size_t read_size = 64 << 10;
 
-    beast::tcp_stream stream_;
+    typename layer::stream stream_;
     beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
 
 public:
-    explicit http_session(tcp::socket&& socket) : stream_(std::move(socket)) {
+    explicit http_session(tcp::socket&& socket) : stream_(layer::make(std::move(socket))) {
         buffer_.reserve(read_size);
     }
 
     void run() {
         beast::error_code ec;
-        stream_.socket().set_option(tcp::no_delay(true), ec);
-        net::dispatch(stream_.get_executor(), beast::bind_front_handler(&http_session::read, shared_from_this()));
+        beast::get_lowest_layer(stream_).socket().set_option(tcp::no_delay(true), ec);
+        net::dispatch(stream_.get_executor(), beast::bind_front_handler(&http_session::begin, this->shared_from_this()));
     }
 
 private:
+    void begin() {
+        beast::get_lowest_layer(stream_).expires_after(std::chrono::seconds(30));
+        layer::handshake(stream_, beast::bind_front_handler(&http_session::on_begin, this->shared_from_this()));
+    }
+
+    void on_begin(beast::error_code ec) {
+        if (ec)
+            return fail("handshake", ec);
+        read();
+    }
+
     void read() {
         parser_.emplace();
         parser_->body_limit(max_body);
-        stream_.expires_after(std::chrono::seconds(30));
-        http::async_read(stream_, buffer_, *parser_, beast::bind_front_handler(&http_session::on_read, shared_from_this()));
+        beast::get_lowest_layer(stream_).expires_after(std::chrono::seconds(30));
+        http::async_read(stream_, buffer_, *parser_, beast::bind_front_handler(&http_session::on_read, this->shared_from_this()));
     }
 
     void on_read(beast::error_code ec, std::size_t) {
@@ -94,7 +160,7 @@ private:
     void send(http::message_generator&& response) {
         const bool keep_alive = response.keep_alive();
         beast::async_write(stream_, std::move(response),
-                           beast::bind_front_handler(&http_session::on_write, shared_from_this(), keep_alive));
+                           beast::bind_front_handler(&http_session::on_write, this->shared_from_this(), keep_alive));
     }
 
     void on_write(bool keep_alive, beast::error_code ec, std::size_t) {
@@ -104,36 +170,41 @@ private:
     }
 
     void close() {
-        beast::error_code ec;
-        stream_.socket().shutdown(tcp::socket::shutdown_send, ec);
+        layer::shutdown(stream_, [self = this->shared_from_this()](beast::error_code) {});
     }
 };
 
 // One connection: after the handshake, a message is read whole and sent back in one frame, then the next one.
-class ws_session : public std::enable_shared_from_this<ws_session> {
+template <class layer> class ws_session : public std::enable_shared_from_this<ws_session<layer>> {
     // Beast reads what follows a header into this one. (A beast::buffered_read_stream below it costs more than it saves.)
     static constexpr std::size_t read_size = 64 << 10;
 
-    websocket::stream<beast::tcp_stream> ws_;
+    websocket::stream<typename layer::stream> ws_;
     beast::flat_buffer buffer_;
 
 public:
-    explicit ws_session(tcp::socket&& socket) : ws_(std::move(socket)) {
+    explicit ws_session(tcp::socket&& socket) : ws_(layer::make(std::move(socket))) {
         buffer_.reserve(read_size);
     }
 
     void run() {
         beast::error_code ec;
         beast::get_lowest_layer(ws_).socket().set_option(tcp::no_delay(true), ec);
-        net::dispatch(ws_.get_executor(), beast::bind_front_handler(&ws_session::accept, shared_from_this()));
+        net::dispatch(ws_.get_executor(), beast::bind_front_handler(&ws_session::begin, this->shared_from_this()));
     }
 
 private:
-    void accept() {
+    void begin() {
+        layer::handshake(ws_.next_layer(), beast::bind_front_handler(&ws_session::accept, this->shared_from_this()));
+    }
+
+    void accept(beast::error_code ec) {
+        if (ec)
+            return fail("handshake", ec);
         ws_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
         ws_.read_message_max(max_body);
         ws_.auto_fragment(false);
-        ws_.async_accept(beast::bind_front_handler(&ws_session::on_accept, shared_from_this()));
+        ws_.async_accept(beast::bind_front_handler(&ws_session::on_accept, this->shared_from_this()));
     }
 
     void on_accept(beast::error_code ec) {
@@ -143,7 +214,7 @@ private:
     }
 
     void read() {
-        ws_.async_read(buffer_, beast::bind_front_handler(&ws_session::on_read, shared_from_this()));
+        ws_.async_read(buffer_, beast::bind_front_handler(&ws_session::on_read, this->shared_from_this()));
     }
 
     void on_read(beast::error_code ec, std::size_t) {
@@ -153,7 +224,7 @@ private:
         if (ec)
             return fail("read", ec);
         ws_.text(ws_.got_text());
-        ws_.async_write(buffer_.data(), beast::bind_front_handler(&ws_session::on_write, shared_from_this()));
+        ws_.async_write(buffer_.data(), beast::bind_front_handler(&ws_session::on_write, this->shared_from_this()));
     }
 
     void on_write(beast::error_code ec, std::size_t) {
@@ -235,11 +306,16 @@ int main(int argc, char* argv[]) {
     const std::string_view protocol = argc == 4 ? argv[1] : "";
     const int contexts = argc == 4 ? std::atoi(argv[2]) : 0;
     const int threads = argc == 4 ? std::atoi(argv[3]) : 0;
-    const bool is_known = protocol == "http" || protocol == "ws";
-    if (!is_known || contexts < 1 || threads < contexts || (contexts > 1 && contexts != threads)) {
-        std::cerr << "usage: beast_echo http|ws CONTEXTS THREADS, with a socket as standard input and output\n";
+    void (*serving)(int, int) = protocol == "http" ? serve<http_session<plain>>
+                      : protocol == "ws" ? serve<ws_session<plain>>
+                                         : nullptr;
+#ifdef BEAST_ECHO_TLS
+    serving = protocol == "https" ? serve<http_session<tls>> : protocol == "wss" ? serve<ws_session<tls>> : serving;
+#endif
+    if (!serving || contexts < 1 || threads < contexts || (contexts > 1 && contexts != threads)) {
+        std::cerr << "usage: beast_echo http|ws|https|wss CONTEXTS THREADS, with a socket as standard input and output\n";
         return EXIT_FAILURE;
     }
     std::thread(tell).detach();
-    protocol == "http" ? serve<http_session>(contexts, threads) : serve<ws_session>(contexts, threads);
+    serving(contexts, threads);
 }

@@ -4,8 +4,10 @@
 
 mod beast;
 mod bytewise;
+mod epoll_tls;
 mod fastwebsockets;
 mod floor;
+mod floor_tls;
 mod hyper;
 mod nexus_web;
 mod on_tokio;
@@ -19,7 +21,9 @@ use crate::{
     messages::Usage,
     options::{Placement, Protocol, Runtime, Topology},
     process,
+    tls::Identity,
 };
+use rustls::ServerConfig;
 use std::{io, net::TcpListener, sync::Arc};
 
 pub use beast::Beast;
@@ -59,8 +63,8 @@ pub trait Candidate: Sync {
         &[Placement::Split, Placement::Shared]
     }
 
-    /// Makes what it needs, before anything is measured; or says in a few words what is missing.
-    fn prepare(&self) -> Result<(), String> {
+    /// Makes what it needs for that protocol, before anything is measured; or says in a few words what is missing.
+    fn prepare(&self, _: Protocol) -> Result<(), String> {
         Ok(())
     }
 
@@ -83,6 +87,8 @@ pub struct Job {
     pub listener: TcpListener,
     /// What is spoken.
     pub protocol: Protocol,
+    /// Who it is under TLS, if that is spoken.
+    pub identity: Option<Identity>,
     /// What to run on.
     pub runtime: Runtime,
     /// Contexts and threads.
@@ -90,6 +96,13 @@ pub struct Job {
     /// Clients that shall run on the same runtime: spawn a [`client`](Companions::client) with each connection that is
     /// accepted. On [`Runtime::Blocking`] and [`Runtime::Epoll`] there are none.
     pub companions: Option<Arc<Companions>>,
+}
+
+impl Job {
+    /// How rustls shall serve, if TLS is spoken.
+    fn tls(&self) -> io::Result<Option<Arc<ServerConfig>>> {
+        self.identity.as_ref().map(Identity::server).transpose()
+    }
 }
 
 /// All of them, the floor first.

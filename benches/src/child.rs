@@ -56,12 +56,13 @@ fn listen(mut hear: impl FnMut(Command) -> io::Result<()> + Send + 'static) {
 fn prepare(service: &Service) -> io::Result<(&'static dyn Candidate, Job, SocketAddr)> {
     process::pin(&service.cores)?;
     process::raise_file_limit()?;
-    let Service { ref candidate, protocol, runtime, topology, .. } = *service;
+    let Service { ref candidate, protocol, runtime, topology, ref identity, .. } = *service;
     let unknown = || io::Error::other(format!("no candidate is called {candidate}"));
     let candidate = candidates::named(candidate).ok_or_else(unknown)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
-    Ok((candidate, Job { listener, protocol, runtime, topology, companions: None }, address))
+    let identity = identity.clone();
+    Ok((candidate, Job { listener, protocol, identity, runtime, topology, companions: None }, address))
 }
 
 /// Serves; that this ends is an error.
@@ -126,10 +127,10 @@ fn from_this_thread(traffic: &Traffic, server: SocketAddr, signals: &mut impl Si
     use load::event_loop::run;
     match (traffic.protocol, traffic.mirrored) {
         (Protocol::Framed, _) => run::<load::Framed>(traffic, server, signals),
-        (Protocol::Http, false) => run::<load::Http>(traffic, server, signals),
-        (Protocol::Http, true) => run::<load::HttpMirror>(traffic, server, signals),
-        (Protocol::Ws, false) => run::<load::Ws>(traffic, server, signals),
-        (Protocol::Ws, true) => run::<load::WsMirror>(traffic, server, signals),
+        (Protocol::Http | Protocol::Https, false) => run::<load::Http>(traffic, server, signals),
+        (Protocol::Http | Protocol::Https, true) => run::<load::HttpMirror>(traffic, server, signals),
+        (Protocol::Ws | Protocol::Wss, false) => run::<load::Ws>(traffic, server, signals),
+        (Protocol::Ws | Protocol::Wss, true) => run::<load::WsMirror>(traffic, server, signals),
     }
 }
 
@@ -145,7 +146,7 @@ fn both(service: &Service, traffic: Traffic) -> io::Result<()> {
             Ok((outcome, from, to))
         });
     } else {
-        let companions = Arc::new(Companions::new(traffic, address, job.topology.threads));
+        let companions = Arc::new(Companions::new(traffic, address, job.topology.threads)?);
         job.companions = Some(Arc::clone(&companions));
         report_from_thread(move || companions.conduct());
     }
@@ -212,9 +213,11 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let (protocol, runtime, topology) = (Protocol::Framed, candidate.runtimes()[0], Topology::SINGLE);
-        thread::spawn(move || serve_on(candidate, Job { listener, protocol, runtime, topology, companions: None }));
+        let job = Job { listener, protocol, identity: None, runtime, topology, companions: None };
+        thread::spawn(move || serve_on(candidate, job));
         let traffic = Traffic {
             protocol,
+            certificate: None,
             mirrored: false,
             payload: 64,
             load: Load { clients: 1, window: 4 },

@@ -7,6 +7,7 @@ use crate::{
     progress::Progress,
     round,
     summary::{self, Row, Sample},
+    tls::Identity,
 };
 use std::io;
 
@@ -18,6 +19,7 @@ pub fn run(settings: &Settings) -> io::Result<Vec<Row>> {
     let mut plan = Plan::new(settings);
     plan.prepare();
     let cores = process::cores()?;
+    let identity = Identity::new()?;
     let progress = Progress::start(&plan, settings, &cores);
     let mut rounds: Vec<Vec<Vec<Sample>>> = plan.groups.iter().map(|_| Vec::new()).collect();
     for round in 0..settings.repeat as usize {
@@ -29,7 +31,7 @@ pub fn run(settings: &Settings) -> io::Result<Vec<Row>> {
                 let at = (turn + round * count / settings.repeat as usize) % count;
                 let entry = &group.entries[at];
                 progress.measuring(round, group, entry);
-                samples[at] = round::measure(group, entry, settings, &cores);
+                samples[at] = round::measure(group, entry, settings, (&cores, &identity));
                 progress.measured(entry, &samples[at]);
             }
             rounds.push(samples);

@@ -26,6 +26,7 @@ pub mod progress;
 pub mod report;
 pub mod round;
 pub mod summary;
+pub mod tls;
 
 use clap::Parser;
 use options::{Options, Subcommand};

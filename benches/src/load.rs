@@ -8,7 +8,7 @@
 //!  block written ◀─ Dialect::request ◀─ Client::send
 //! ```
 //!
-//! [`Client`] does no I/O; [`event_loop`] drives it from one thread, [`companions`] from tasks on the server's own
+//! [`Client`] does no I/O, nor does [`Session`], which is one with TLS under it, or without; [`event_loop`] drives it from one thread, [`companions`] from tasks on the server's own
 //! runtime.
 
 mod client;
@@ -19,6 +19,7 @@ mod http;
 mod mirror;
 mod pattern;
 mod response;
+mod session;
 mod stopwatch;
 mod tally;
 mod ws;
@@ -28,6 +29,7 @@ pub use expected::Expected;
 pub use http::{Http, HttpMirror, PostHead};
 pub use mirror::{Framed, Head, LengthHead, Mirror};
 pub use pattern::Pattern;
+pub use session::{Session, Trust};
 pub use stopwatch::Stopwatch;
 pub use tally::Tally;
 pub use ws::{MaskedHead, Ws, WsMirror};

@@ -1,6 +1,9 @@
 //! What parent and children tell each other: one JSON value per line, over the children's standard streams.
 
-use crate::options::{Load, Protocol, Runtime, Topology};
+use crate::{
+    options::{Load, Protocol, Runtime, Topology},
+    tls::Identity,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     io::{self, BufRead, Write},
@@ -34,6 +37,8 @@ pub struct Service {
     pub runtime: Runtime,
     /// Its contexts and threads.
     pub topology: Topology,
+    /// Who it is under TLS, if that is spoken.
+    pub identity: Option<Identity>,
     /// Where the process is pinned to; everywhere if empty.
     pub cores: Vec<usize>,
 }
@@ -43,6 +48,8 @@ pub struct Service {
 pub struct Traffic {
     /// What it speaks.
     pub protocol: Protocol,
+    /// The certificate of the server, if TLS is spoken.
+    pub certificate: Option<String>,
     /// Whether requests come back as they are, whatever the protocol says: the server is the floor.
     pub mirrored: bool,
     /// Bytes per message.

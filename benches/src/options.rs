@@ -18,7 +18,8 @@ Examples:
   compare --runtime tokio,smol --payload 64 --load 16x16   two runtimes, small messages, 256 requests in flight
   compare --topology 1x1,1x4,4x4 --peers none --quick      does it scale with threads, or with contexts?
   compare --runtime tokio --repeat 7 --json results.jsonl  seven rounds, kept as JSON Lines
-  compare --protocol http --topology 1x1 --load 16x16      HTTP/1.1, beside its own peers; the same with ws
+  compare --protocol http --topology 1x1 --load 16x16      HTTP/1.1, beside its own peers; the same with ws,
+                                                           and with https and wss
 
 Exit status: 0 all well; 1 a row is invalid (a wrong, lost or surplus reply); 2 bad arguments.";
 
@@ -28,7 +29,7 @@ Exit status: 0 all well; 1 a row is invalid (a wrong, lost or surplus reply); 2 
     after_long_help = EXAMPLES)]
 pub struct Options {
     /// What is spoken: framed (length-prefixed frames), http (HTTP/1.1: a POST, and its body back), ws (WebSocket: a
-    /// binary message, and the same one back) [default: framed]
+    /// binary message, and the same one back), https and wss (the same under TLS) [default: framed]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     protocol: Option<Vec<Protocol>>,
     /// Runtimes: tokio, smol, async-std, blocking, epoll, asio [default: all]
@@ -168,6 +169,18 @@ pub enum Protocol {
     Http,
     /// WebSocket: a masked binary message of so many bytes, and the same one unmasked.
     Ws,
+    /// HTTP/1.1 under TLS.
+    Https,
+    /// WebSocket under TLS.
+    Wss,
+}
+
+impl Protocol {
+    /// Whether it is spoken under TLS.
+    #[must_use]
+    pub const fn has_tls(self) -> bool {
+        matches!(self, Self::Https | Self::Wss)
+    }
 }
 
 /// What serves.

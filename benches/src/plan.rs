@@ -123,12 +123,18 @@ impl Plan {
     pub fn prepare(&mut self) {
         for candidate in candidates::all() {
             let is_it = |entry: &Entry| entry.candidate.name() == candidate.name();
-            if !self.groups.iter().flat_map(|group| &group.entries).any(is_it) {
-                continue;
-            }
-            if let Err(why) = candidate.prepare() {
-                self.missing.push(format!("{}: {why}", candidate.name()));
-                self.groups.iter_mut().for_each(|group| group.entries.retain(|entry| !is_it(entry)));
+            for &protocol in candidate.protocols() {
+                let mut groups: Vec<_> = self.groups.iter_mut().filter(|group| group.protocol == protocol).collect();
+                if !groups.iter().flat_map(|group| &group.entries).any(is_it) {
+                    continue;
+                }
+                if let Err(why) = candidate.prepare(protocol) {
+                    groups.iter_mut().for_each(|group| group.entries.retain(|entry| !is_it(entry)));
+                    let what = format!("{}: {why}", candidate.name());
+                    if !self.missing.contains(&what) {
+                        self.missing.push(what);
+                    }
+                }
             }
         }
     }

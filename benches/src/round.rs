@@ -6,6 +6,7 @@ use crate::{
     options::{CHILD, Placement, Settings},
     plan::{Entry, Group},
     summary::Sample,
+    tls::Identity,
 };
 use std::{
     env,
@@ -22,18 +23,21 @@ const LAST_REPLIES: Duration = Duration::from_secs(5);
 /// How long a child may be silent, beside the time it measures.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Measures one server once.
-pub fn measure(group: &Group, entry: &Entry, settings: &Settings, cores: &[usize]) -> Sample {
+/// Measures one server once, on those cores, with that identity where TLS is spoken.
+pub fn measure(group: &Group, entry: &Entry, settings: &Settings, (cores, identity): (&[usize], &Identity)) -> Sample {
+    let identity = group.protocol.has_tls().then_some(identity);
     let (server_cores, load_cores) = share(group.placement, entry.topology.threads, cores);
     let service = Service {
         candidate: entry.candidate.name().to_owned(),
         protocol: group.protocol,
         runtime: entry.runtime,
         topology: entry.topology,
+        identity: identity.cloned(),
         cores: server_cores.to_vec(),
     };
     let traffic = Traffic {
         protocol: group.protocol,
+        certificate: identity.map(|identity| identity.certificate().to_owned()),
         mirrored: entry.candidate.name() == FLOOR,
         payload: group.payload,
         load: group.load,

@@ -20,6 +20,9 @@ const SOURCE: &str = include_str!("../../peers/beast_echo.cpp");
 
 const COMPILER: [&str; 6] = ["g++", "-O2", "-DNDEBUG", "-std=c++20", "-pthread", "-xc++"];
 
+/// With TLS it is another program, so that without OpenSSL there is the one.
+const WITH_TLS: [&str; 3] = ["-DBEAST_ECHO_TLS", "-lssl", "-lcrypto"];
+
 const NEEDS: &str = "needs g++ and the headers of Boost 1.81";
 
 /// An echo of whole bodies or messages by Boost.Beast, in a process of its own below this one.
@@ -55,7 +58,7 @@ impl Candidate for Beast {
     }
 
     fn protocols(&self) -> &'static [Protocol] {
-        &[Protocol::Http, Protocol::Ws]
+        &[Protocol::Http, Protocol::Ws, Protocol::Https, Protocol::Wss]
     }
 
     fn runtimes(&self) -> &'static [Runtime] {
@@ -70,18 +73,25 @@ impl Candidate for Beast {
         &[Placement::Split]
     }
 
-    fn prepare(&self) -> Result<(), String> {
-        build().map_err(|why| format!("{NEEDS} ({why})"))
+    fn prepare(&self, protocol: Protocol) -> Result<(), String> {
+        build(protocol.has_tls()).map_err(|why| match protocol.has_tls() {
+            false => format!("{NEEDS} ({why})"),
+            true => format!("with TLS it {NEEDS} and of OpenSSL 3 ({why})"),
+        })
     }
 
     fn serve(&self, job: Job) -> io::Result<()> {
-        let Job { listener, protocol, topology: Topology { contexts, threads }, .. } = job;
+        let Job { listener, protocol, identity, topology: Topology { contexts, threads }, .. } = job;
         let (control, theirs) = UnixStream::pair()?;
-        let mut program = Command::new(program()?)
+        let mut program = Command::new(program(protocol.has_tls())?);
+        program
             .args([protocol.to_string(), contexts.to_string(), threads.to_string()])
             .stdin(OwnedFd::from(listener))
-            .stdout(OwnedFd::from(theirs))
-            .spawn()?;
+            .stdout(OwnedFd::from(theirs));
+        if let Some(identity) = identity {
+            program.env("BEAST_ECHO_CERTIFICATE", identity.certificate()).env("BEAST_ECHO_KEY", identity.key());
+        }
+        let mut program = program.spawn()?;
         let running = Running { id: program.id(), control };
         self.running.set(running).map_err(|_| io::Error::other("it runs already"))?;
         Err(io::Error::other(format!("beast_echo has ended: {}", program.wait()?)))
@@ -101,14 +111,19 @@ impl Candidate for Beast {
 }
 
 /// Where the program is, beside this one; another source is another program.
-fn program() -> io::Result<PathBuf> {
-    let version = crc32fast::hash([&COMPILER[..], &[SOURCE]].concat().join(" ").as_bytes());
+fn program(has_tls: bool) -> io::Result<PathBuf> {
+    let version = crc32fast::hash([&COMPILER[..], with(has_tls), &[SOURCE]].concat().join(" ").as_bytes());
     Ok(env::current_exe()?.with_file_name("peers").join(format!("beast_echo-{version:08x}")))
 }
 
+/// What the compiler is told about TLS.
+const fn with(tls: bool) -> &'static [&'static str] {
+    if tls { &WITH_TLS } else { &[] }
+}
+
 /// Builds it unless that was done before.
-fn build() -> io::Result<()> {
-    let program = program()?;
+fn build(has_tls: bool) -> io::Result<()> {
+    let program = program(has_tls)?;
     if program.exists() {
         return Ok(());
     }
@@ -117,9 +132,16 @@ fn build() -> io::Result<()> {
     let unfinished = program.with_extension(std::process::id().to_string());
     let [compiler, flags @ ..] = COMPILER;
     let mut command = Command::new(compiler);
-    command.args(flags).arg("-o").arg(&unfinished).arg("-").stdin(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(flags)
+        .arg("-o")
+        .arg(&unfinished)
+        .arg("-")
+        .args(with(has_tls))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut compiling = command.spawn().map_err(|error| io::Error::other(format!("{compiler}: {error}")))?;
-    eprintln!("building beast_echo, once");
+    eprintln!("building beast_echo{}, once", if has_tls { " with TLS" } else { "" });
     if let Some(mut source) = compiling.stdin.take() {
         source.write_all(SOURCE.as_bytes())?;
     }

@@ -1,6 +1,6 @@
 //! What this workspace makes: one echo handler on every runtime, and the core in a bare readiness loop.
 
-use super::{BYTEWISE, Candidate, Job};
+use super::{BYTEWISE, Candidate, Job, epoll_tls};
 use crate::{
     load::companions::{Companions, Task},
     options::{Protocol, Runtime, Topology},
@@ -45,7 +45,7 @@ impl Candidate for Bytewise {
     }
 
     fn protocols(&self) -> &'static [Protocol] {
-        &[Protocol::Framed, Protocol::Http, Protocol::Ws]
+        &[Protocol::Framed, Protocol::Http, Protocol::Ws, Protocol::Https, Protocol::Wss]
     }
 
     fn runtimes(&self) -> &'static [Runtime] {
@@ -61,12 +61,19 @@ impl Candidate for Bytewise {
             Protocol::Framed => serve::<Framed<LengthPrefix>>(job, epoll_echo::serve),
             Protocol::Http => serve::<Server>(job, epoll_http::serve),
             Protocol::Ws => serve::<ws::Connection>(job, epoll_ws::serve),
+            Protocol::Https | Protocol::Wss if job.runtime == Runtime::Epoll => epoll_tls::serve(job),
+            Protocol::Https => serve::<Server>(job, unsupported),
+            Protocol::Wss => serve::<ws::Connection>(job, unsupported),
         }
     }
 }
 
+fn unsupported(_: TcpListener) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// A machine that can echo.
-trait Echo: for<'e> Machine<Event<'e>: Send> + Send + Sized + 'static {
+pub(super) trait Echo: for<'e> Machine<Event<'e>: Send> + Send + Sized + 'static {
     /// What a connection begins with.
     type First: Machine + Send + 'static;
 
@@ -169,9 +176,13 @@ impl Echo for ws::Connection {
 }
 
 fn serve<M: Echo>(job: Job, on_epoll: fn(TcpListener) -> io::Result<()>) -> io::Result<()> {
+    let tls = job.tls()?;
     let Job { listener, runtime, topology, companions, .. } = job;
     let topology = in_net(topology)?;
-    let options = ServerOptions::default().with_max_connections(usize::MAX);
+    let mut options = ServerOptions::default().with_max_connections(usize::MAX);
+    if let Some(tls) = tls {
+        options = options.with_tls(tls);
+    }
     match runtime {
         Runtime::Tokio => {
             let handler = move |conn| {

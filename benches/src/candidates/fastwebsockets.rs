@@ -1,6 +1,6 @@
 //! fastwebsockets over hyper's upgrade, like its example `echo_server`. It writes each frame when it is sent.
 
-use super::on_tokio::{self, OnTokio};
+use super::on_tokio::{self, Io, OnTokio, Serving};
 use crate::options::Protocol;
 use bytes::Bytes;
 use fastwebsockets::{FragmentCollector, OpCode, WebSocketError, upgrade};
@@ -8,15 +8,19 @@ use http_body_util::Empty;
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use std::io;
-use tokio::net::TcpStream;
 
 /// With its defaults.
 pub const FASTWEBSOCKETS: OnTokio =
-    OnTokio::new("fastwebsockets", Protocol::Ws, |job| on_tokio::serve(job, connection));
+    OnTokio::new("fastwebsockets", &[Protocol::Ws, Protocol::Wss], |job| on_tokio::serve_either(job, Upgrading));
 
-async fn connection(stream: TcpStream) -> io::Result<()> {
-    let http = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(accept));
-    http.with_upgrades().await.map_err(io::Error::other)
+#[derive(Debug, Clone, Copy)]
+struct Upgrading;
+
+impl Serving for Upgrading {
+    async fn serve(self, io: impl Io) -> io::Result<()> {
+        let http = http1::Builder::new().serve_connection(TokioIo::new(io), service_fn(accept));
+        http.with_upgrades().await.map_err(io::Error::other)
+    }
 }
 
 async fn accept(mut request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, WebSocketError> {

@@ -3,7 +3,7 @@
 //! One thread, edge-triggered epoll, one read buffer for all connections, and no system call that could be known to be
 //! useless. What a server costs above this is the price of its protocol and its runtime.
 
-use super::{Candidate, FLOOR, Job};
+use super::{Candidate, FLOOR, Job, floor_tls};
 use crate::options::{Protocol, Runtime, Topology};
 use mio::{
     Events, Interest, Poll, Token,
@@ -33,7 +33,7 @@ impl Candidate for Floor {
     }
 
     fn protocols(&self) -> &'static [Protocol] {
-        &[Protocol::Framed, Protocol::Http, Protocol::Ws]
+        &[Protocol::Framed, Protocol::Http, Protocol::Ws, Protocol::Https, Protocol::Wss]
     }
 
     fn runtimes(&self) -> &'static [Runtime] {
@@ -45,6 +45,9 @@ impl Candidate for Floor {
     }
 
     fn serve(&self, job: Job) -> io::Result<()> {
+        if let Some(config) = job.tls()? {
+            return floor_tls::serve(job.listener, &config);
+        }
         job.listener.set_nonblocking(true)?;
         let mut listener = TcpListener::from_std(job.listener);
         let mut poll = Poll::new()?;

@@ -11,12 +11,12 @@ use tokio::{
 };
 
 /// Each reply is written when it is sent.
-pub const NEXUS_WEB: OnTokio = OnTokio::new("nexus-web", Protocol::Ws, |job| {
+pub const NEXUS_WEB: OnTokio = OnTokio::new("nexus-web", &[Protocol::Ws], |job| {
     on_tokio::serve(job, |stream| async { echo(stream).await.map_err(io::Error::other) })
 });
 
 /// Its sans-IO halves: replies to what was read at once are written at once.
-pub const NEXUS_WEB_BATCHED: OnTokio = OnTokio::new("nexus-web-batched", Protocol::Ws, |job| {
+pub const NEXUS_WEB_BATCHED: OnTokio = OnTokio::new("nexus-web-batched", &[Protocol::Ws], |job| {
     on_tokio::serve(job, |stream| async { echo_batches(stream).await.map_err(io::Error::other) })
 });
 

@@ -9,23 +9,29 @@ use bytewise_net::tokio::Stream;
 use futures_util::{FutureExt, Sink, SinkExt, Stream as Messages, StreamExt};
 use std::{io, sync::Arc, thread};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     runtime::Builder,
     sync::mpsc,
 };
+use tokio_rustls::TlsAcceptor;
 
 /// A peer on tokio, in every topology.
 #[derive(Debug, Clone, Copy)]
 pub struct OnTokio {
     name: &'static str,
-    protocol: Protocol,
+    protocols: &'static [Protocol],
     serve: fn(Job) -> io::Result<()>,
 }
 
 impl OnTokio {
-    /// Of that name; it serves by [`serve`].
-    pub(super) const fn new(name: &'static str, protocol: Protocol, serve: fn(Job) -> io::Result<()>) -> Self {
-        Self { name, protocol, serve }
+    /// Of that name; it serves by [`serve`], or by [`serve_either`] if it speaks TLS too.
+    pub(super) const fn new(
+        name: &'static str,
+        protocols: &'static [Protocol],
+        serve: fn(Job) -> io::Result<()>,
+    ) -> Self {
+        Self { name, protocols, serve }
     }
 }
 
@@ -35,11 +41,7 @@ impl Candidate for OnTokio {
     }
 
     fn protocols(&self) -> &'static [Protocol] {
-        match self.protocol {
-            Protocol::Framed => &[Protocol::Framed],
-            Protocol::Http => &[Protocol::Http],
-            Protocol::Ws => &[Protocol::Ws],
-        }
+        self.protocols
     }
 
     fn runtimes(&self) -> &'static [Runtime] {
@@ -90,8 +92,28 @@ where
     Ok(())
 }
 
+/// What a peer speaks over.
+pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Io for T {}
+
+/// How a peer serves a connection, whatever it speaks over.
+pub(super) trait Serving: Copy + Send + 'static {
+    fn serve(self, io: impl Io) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+/// Serves each connection, which has `TCP_NODELAY`; under TLS by tokio-rustls if the job says so.
+pub(super) fn serve_either(job: Job, serving: impl Serving) -> io::Result<()> {
+    let Some(config) = job.tls()? else { return serve(job, move |stream| serving.serve(stream)) };
+    let acceptor = TlsAcceptor::from(config);
+    serve(job, move |stream| {
+        let accept = acceptor.accept(stream);
+        async move { serving.serve(accept.await?).await }
+    })
+}
+
 /// Spawns that future for each connection, which has `TCP_NODELAY`.
-pub(super) fn serve<F>(job: Job, connection: impl Fn(TcpStream) -> F + Copy + Send + 'static) -> io::Result<()>
+pub(super) fn serve<F>(job: Job, connection: impl Fn(TcpStream) -> F + Clone + Send + 'static) -> io::Result<()>
 where
     F: Future<Output = io::Result<()>> + Send + 'static,
 {
@@ -105,7 +127,7 @@ where
 fn on_one_context<F>(
     job: Job,
     threads: usize,
-    connection: impl Fn(TcpStream) -> F + Copy + Send + 'static,
+    connection: impl Fn(TcpStream) -> F + Clone + Send + 'static,
 ) -> io::Result<()>
 where
     F: Future<Output = io::Result<()>> + Send + 'static,
@@ -119,7 +141,7 @@ where
         let listener = TcpListener::from_std(job.listener)?;
         loop {
             let (stream, _) = listener.accept().await?;
-            spawn(stream, connection, job.companions.as_ref())?;
+            spawn(stream, &connection, job.companions.as_ref())?;
         }
     };
     match threads {
@@ -132,7 +154,7 @@ where
 fn on_many_contexts<F>(
     job: Job,
     contexts: usize,
-    connection: impl Fn(TcpStream) -> F + Copy + Send + 'static,
+    connection: impl Fn(TcpStream) -> F + Clone + Send + 'static,
 ) -> io::Result<()>
 where
     F: Future<Output = io::Result<()>> + Send + 'static,
@@ -141,10 +163,10 @@ where
     for _ in 0..contexts {
         let (queue, mut accepted) = mpsc::unbounded_channel::<std::net::TcpStream>();
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let companions = job.companions.clone();
+        let (connection, companions) = (connection.clone(), job.companions.clone());
         let serve = async move {
             while let Some(stream) = accepted.recv().await {
-                spawn(TcpStream::from_std(stream)?, connection, companions.as_ref())?;
+                spawn(TcpStream::from_std(stream)?, &connection, companions.as_ref())?;
             }
             Ok(())
         };

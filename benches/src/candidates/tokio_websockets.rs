@@ -1,24 +1,39 @@
 //! tokio-websockets, as its examples show it and as one writes it for throughput.
 
-use super::on_tokio::{self, Flush, OnTokio};
+use super::on_tokio::{self, Flush, Io, OnTokio, Serving};
 use crate::options::Protocol;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use std::io;
-use tokio::net::TcpStream;
 use tokio_websockets::{Config, Error, Message, ServerBuilder};
 
+const PROTOCOLS: &[Protocol] = &[Protocol::Ws, Protocol::Wss];
+
 /// Flushes after each message.
-pub const TOKIO_WEBSOCKETS: OnTokio = OnTokio::new("tokio-websockets", Protocol::Ws, |job| {
-    on_tokio::serve(job, |stream| async {
-        let (_, websocket) = ServerBuilder::new().accept(stream).await.map_err(io::Error::other)?;
-        on_tokio::echo(websocket, Flush::EachMessage, data).await
-    })
-});
+pub const TOKIO_WEBSOCKETS: OnTokio =
+    OnTokio::new("tokio-websockets", PROTOCOLS, |job| on_tokio::serve_either(job, EachMessage));
 
 /// Flushes once per batch.
-pub const TOKIO_WEBSOCKETS_BATCHED: OnTokio = OnTokio::new("tokio-websockets-batched", Protocol::Ws, |job| {
-    on_tokio::serve(job, |stream| async { echo_batches(stream).await.map_err(io::Error::other) })
-});
+pub const TOKIO_WEBSOCKETS_BATCHED: OnTokio =
+    OnTokio::new("tokio-websockets-batched", PROTOCOLS, |job| on_tokio::serve_either(job, EachBatch));
+
+#[derive(Debug, Clone, Copy)]
+struct EachMessage;
+
+impl Serving for EachMessage {
+    async fn serve(self, io: impl Io) -> io::Result<()> {
+        let (_, websocket) = ServerBuilder::new().accept(io).await.map_err(io::Error::other)?;
+        on_tokio::echo(websocket, Flush::EachMessage, data).await
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct EachBatch;
+
+impl Serving for EachBatch {
+    async fn serve(self, io: impl Io) -> io::Result<()> {
+        echo_batches(io).await.map_err(io::Error::other)
+    }
+}
 
 /// Bytes that are buffered before the batched variant flushes all the same; by default 8 KiB.
 const BATCH: usize = 64 * 1024;
@@ -28,9 +43,9 @@ fn data(message: Message) -> Option<Message> {
 }
 
 /// Whoever asks it for the next message makes it flush: so no reply is fed before all messages are there.
-async fn echo_batches(stream: TcpStream) -> Result<(), Error> {
+async fn echo_batches(io: impl Io) -> Result<(), Error> {
     let server = ServerBuilder::new().config(Config::default().flush_threshold(BATCH));
-    let (_, mut websocket) = server.accept(stream).await?;
+    let (_, mut websocket) = server.accept(io).await?;
     let mut batch = Vec::new();
     while let Some(first) = websocket.next().await {
         batch.push(first?);

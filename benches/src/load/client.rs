@@ -39,6 +39,8 @@ pub enum Fault {
     },
     /// The server did not close after the end of the requests.
     Lingers,
+    /// TLS failed.
+    Tls(rustls::Error),
     /// The socket failed.
     Io(io::Error),
 }
@@ -53,8 +55,15 @@ impl fmt::Display for Fault {
             Self::Closed { unanswered } => write!(f, "closed with {unanswered} requests unanswered"),
             Self::Late { unanswered } => write!(f, "{unanswered} requests were never answered"),
             Self::Lingers => f.write_str("the server did not close after the end of the requests"),
+            Self::Tls(error) => write!(f, "TLS: {error}"),
             Self::Io(error) => error.fmt(f),
         }
+    }
+}
+
+impl From<rustls::Error> for Fault {
+    fn from(error: rustls::Error) -> Self {
+        Self::Tls(error)
     }
 }
 
@@ -134,6 +143,12 @@ impl<D: Dialect> Client<D> {
     #[inline]
     pub fn is_due(&self) -> bool {
         if self.dialect.is_open() { self.due > 0 } else { !self.opened }
+    }
+
+    /// Whether what opens the connection is answered.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.dialect.is_open()
     }
 
     /// Requests without a reply; what opens the connection counts as one.

@@ -1,6 +1,6 @@
 //! Clients that run as tasks on the server's own runtime, over any [`Transport`].
 
-use super::{Client, Dialect, Fault, Framed, Http, HttpMirror, Tally, Ws, WsMirror};
+use super::{Client, Dialect, Fault, Framed, Http, HttpMirror, Session, Tally, Trust, Ws, WsMirror};
 use crate::{
     messages::{Outcome, Traffic, Usage},
     options::Protocol,
@@ -45,6 +45,7 @@ const DRAINING: u8 = 2;
 #[derive(Debug)]
 pub struct Companions {
     traffic: Traffic,
+    trust: Option<Trust>,
     server: SocketAddr,
     origin: Instant,
     stage: AtomicU8,
@@ -64,9 +65,9 @@ struct State {
 
 impl Companions {
     /// That traffic, to that server, on so many threads.
-    #[must_use]
-    pub fn new(traffic: Traffic, server: SocketAddr, threads: usize) -> Self {
-        Self {
+    pub fn new(traffic: Traffic, server: SocketAddr, threads: usize) -> io::Result<Self> {
+        Ok(Self {
+            trust: traffic.certificate.as_deref().map(Trust::new).transpose()?,
             traffic,
             server,
             origin: Instant::now(),
@@ -74,7 +75,7 @@ impl Companions {
             tallies: (0..threads.max(1)).map(|_| Mutex::default()).collect(),
             state: Mutex::default(),
             changed: Condvar::new(),
-        }
+        })
     }
 
     /// The client to run along with a connection that was accepted; `transport` gets a socket that does not block.
@@ -101,19 +102,24 @@ impl Companions {
         };
         match (self.traffic.protocol, self.traffic.mirrored) {
             (Protocol::Framed, _) => Box::pin(all.run::<Framed, T>(number, io)),
-            (Protocol::Http, false) => Box::pin(all.run::<Http, T>(number, io)),
-            (Protocol::Http, true) => Box::pin(all.run::<HttpMirror, T>(number, io)),
-            (Protocol::Ws, false) => Box::pin(all.run::<Ws, T>(number, io)),
-            (Protocol::Ws, true) => Box::pin(all.run::<WsMirror, T>(number, io)),
+            (Protocol::Http | Protocol::Https, false) => Box::pin(all.run::<Http, T>(number, io)),
+            (Protocol::Http | Protocol::Https, true) => Box::pin(all.run::<HttpMirror, T>(number, io)),
+            (Protocol::Ws | Protocol::Wss, false) => Box::pin(all.run::<Ws, T>(number, io)),
+            (Protocol::Ws | Protocol::Wss, true) => Box::pin(all.run::<WsMirror, T>(number, io)),
         }
     }
 
     async fn run<D: Dialect, T: Transport + Send + 'static>(self: Arc<Self>, number: usize, io: T) {
         let Traffic { payload, load, .. } = self.traffic;
         let client = Client::new(D::new(number, payload), load.window);
-        let mut connection =
-            Connection { io, client, unwritten: Vec::new(), written: 0, end: End::NotYet, number, all: &self };
-        let outcome = poll_fn(|cx| connection.poll(cx)).await;
+        let outcome = match Session::new(client, self.trust.as_ref()) {
+            Ok(client) => {
+                let mut connection =
+                    Connection { io, client, unwritten: Vec::new(), written: 0, end: End::NotYet, number, all: &self };
+                poll_fn(|cx| connection.poll(cx)).await
+            }
+            Err(fault) => Err(fault),
+        };
         self.end(number, outcome);
     }
 
@@ -185,7 +191,7 @@ enum End {
 
 struct Connection<'a, D, T> {
     io: T,
-    client: Client<D>,
+    client: Session<D>,
     /// What could not be written yet, from `written` on.
     unwritten: Vec<u8>,
     written: usize,
@@ -202,14 +208,16 @@ impl<D: Dialect, T: Transport> Connection<'_, D, T> {
                 let draining = self.all.stage.load(Ordering::Relaxed) == DRAINING;
                 if self.end == End::NotYet {
                     // Pending or not, replies are read, or both sides could wait for each other.
-                    if let Poll::Ready(Err(error)) = self.poll_send(draining, requests, cx) {
-                        return Poll::Ready(Err(error.into()));
+                    if let Poll::Ready(Err(fault)) = self.poll_send(draining, requests, cx) {
+                        return Poll::Ready(Err(fault));
                     }
                     if draining && self.client.in_flight() == 0 {
+                        self.client.close(&mut self.unwritten)?;
                         self.end = End::Due;
                     }
                 }
                 if self.end == End::Due {
+                    ready!(self.poll_send(draining, requests, cx))?;
                     ready!(self.io.poll_shutdown(cx))?;
                     self.end = End::Sent;
                 }
@@ -222,13 +230,13 @@ impl<D: Dialect, T: Transport> Connection<'_, D, T> {
                 let measuring = self.all.stage.load(Ordering::Relaxed) == MEASURED;
                 let mut tally = lock(&self.all.tallies, self.number);
                 tally.measuring = measuring;
-                self.client.receive(&block[..n], now, &mut tally)?;
+                self.client.receive(&mut block[..n], now, &mut tally)?;
             }
         })
     }
 
     /// Writes what is left, and then the requests that are due.
-    fn poll_send(&mut self, draining: bool, requests: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_send(&mut self, draining: bool, requests: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
         while self.written < self.unwritten.len() {
             self.written += ready!(write(&mut self.io, &self.unwritten[self.written..], cx))?;
         }
@@ -236,7 +244,7 @@ impl<D: Dialect, T: Transport> Connection<'_, D, T> {
         self.written = 0;
         while !draining && self.client.is_due() {
             requests.clear();
-            self.client.send(self.all.origin.elapsed(), requests);
+            self.client.send(self.all.origin.elapsed(), requests)?;
             let mut written = 0;
             while written < requests.len() {
                 let Poll::Ready(result) = write(&mut self.io, &requests[written..], cx) else {
@@ -278,6 +286,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let traffic = Traffic {
             protocol: Protocol::Framed,
+            certificate: None,
             mirrored: false,
             payload: 60,
             load: Load { clients: 2, window: 3 },
@@ -287,7 +296,7 @@ mod tests {
             patience: Duration::from_millis(100),
             cores: Vec::new(),
         };
-        let companions = Arc::new(Companions::new(traffic, listener.local_addr().unwrap(), 1));
+        let companions = Arc::new(Companions::new(traffic, listener.local_addr().unwrap(), 1).unwrap());
         thread::scope(|scope| {
             let conductor = scope.spawn(|| companions.conduct().unwrap().0);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,6 +1,6 @@
 //! Drives clients from one thread: edge-triggered, one read and one write per batch.
 
-use super::{Client, Dialect, Fault, Signals, Tally};
+use super::{Client, Dialect, Fault, Session, Signals, Tally, Trust};
 use crate::messages::{Idle, Outcome, Traffic};
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 use std::{
@@ -31,7 +31,7 @@ enum Phase {
 /// One connection.
 struct Connection<D> {
     io: TcpStream,
-    client: Client<D>,
+    client: Session<D>,
     /// What could not be written yet, from `written` on.
     unwritten: Vec<u8>,
     written: usize,
@@ -51,8 +51,9 @@ struct Shared {
 /// Sends that traffic to `address`, from the beginning to the end, on this thread.
 pub fn run<D: Dialect>(traffic: &Traffic, address: SocketAddr, signals: &mut impl Signals) -> io::Result<Outcome> {
     let mut poll = Poll::new()?;
+    let trust = traffic.certificate.as_deref().map(Trust::new).transpose()?;
     let mut connections = (0..traffic.load.clients)
-        .map(|number| Connection::<D>::open(number, traffic, address, &poll).map(Some))
+        .map(|number| Connection::<D>::open(number, traffic, address, (&poll, trust.as_ref())).map(Some))
         .collect::<io::Result<Vec<_>>>()?;
     let mut events = Events::with_capacity(1024);
     let mut shared = Shared {
@@ -85,7 +86,7 @@ pub fn run<D: Dialect>(traffic: &Traffic, address: SocketAddr, signals: &mut imp
         }
         let now = shared.origin.elapsed();
         match shared.phase {
-            Phase::WarmUp if now >= traffic.warmup => {
+            Phase::WarmUp if is_warm(now, traffic, &connections) => {
                 shared.phase = Phase::Measured;
                 shared.tally.measuring = true;
                 measured.start = now;
@@ -119,6 +120,12 @@ pub fn run<D: Dialect>(traffic: &Traffic, address: SocketAddr, signals: &mut imp
             return Ok(shared.tally.outcome(end.saturating_sub(measured.start)));
         }
     }
+}
+
+/// Whether the measured time may begin. Handshakes are not measured, however short the warm-up is.
+fn is_warm<D: Dialect>(now: Duration, traffic: &Traffic, connections: &[Option<Connection<D>>]) -> bool {
+    let is_open = |connection: &Connection<D>| connection.client.is_open();
+    now >= traffic.warmup && (connections.iter().flatten().all(is_open) || now >= traffic.warmup + traffic.patience)
 }
 
 /// Whether it was measured long enough.
@@ -155,13 +162,19 @@ impl Shared {
 
 /// All these say whether the connection is still open.
 impl<D: Dialect> Connection<D> {
-    fn open(number: usize, traffic: &Traffic, address: SocketAddr, poll: &Poll) -> io::Result<Self> {
+    fn open(
+        number: usize,
+        traffic: &Traffic,
+        address: SocketAddr,
+        (poll, trust): (&Poll, Option<&Trust>),
+    ) -> io::Result<Self> {
         let stream = std::net::TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let mut io = TcpStream::from_std(stream);
         poll.registry().register(&mut io, Token(number), Interest::READABLE | Interest::WRITABLE)?;
         let client = Client::new(D::new(number, traffic.payload), traffic.load.window);
+        let client = Session::new(client, trust).map_err(|fault| io::Error::other(fault.to_string()))?;
         Ok(Self { io, client, unwritten: Vec::new(), written: 0, peer_closed: false })
     }
 
@@ -180,7 +193,7 @@ impl<D: Dialect> Connection<D> {
                 return if closing { Ok(false) } else { Err(Fault::Closed { unanswered: self.client.in_flight() }) };
             }
             let now = shared.origin.elapsed();
-            self.client.receive(&shared.block[..n], now, &mut shared.tally)?;
+            self.client.receive(&mut shared.block[..n], now, &mut shared.tally)?;
             self.send(shared, now)?;
             // A short read has drained the socket: the next edge is still to come.
             if n < BLOCK && !self.peer_closed {
@@ -195,7 +208,7 @@ impl<D: Dialect> Connection<D> {
         while shared.is_sending() && self.unwritten.is_empty() && self.client.is_due() {
             let requests = &mut shared.requests;
             requests.clear();
-            self.client.send(now, requests);
+            self.client.send(now, requests)?;
             let written = write(&mut self.io, requests)?;
             if written < requests.len() {
                 self.unwritten.extend_from_slice(&requests[written..]);
@@ -223,9 +236,13 @@ impl<D: Dialect> Connection<D> {
     #[cold]
     fn close(&mut self) -> Result<bool, Fault> {
         match self.client.in_flight() {
-            0 => self.io.shutdown(Shutdown::Write)?,
+            0 => {}
             unanswered => return Err(Fault::Late { unanswered }),
         }
+        let mut last = Vec::new();
+        self.client.close(&mut last)?;
+        write(&mut self.io, &last)?;
+        self.io.shutdown(Shutdown::Write)?;
         Ok(true)
     }
 }
@@ -281,6 +298,7 @@ mod tests {
         let milliseconds = Duration::from_millis;
         let traffic = Traffic {
             protocol: Protocol::Framed,
+            certificate: None,
             mirrored: false,
             payload: 60,
             load: Load { clients: 1, window: 3 },
