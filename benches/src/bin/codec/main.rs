@@ -12,6 +12,7 @@ mod memory;
 mod table;
 mod workload;
 mod ws;
+mod wss;
 
 use clap::Parser;
 use measure::Sampling;
@@ -28,7 +29,7 @@ use std::{
 /// the same blocks and the same limit; `floor` only copies the blocks. Ratios are taken within each round.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Only what has this in its name, e.g. `decode/64`, `encode`, `http/echo`, `ws`, `memory`.
+    /// Only what has this in its name, e.g. `decode/64`, `encode`, `http/echo`, `ws`, `wss`, `memory`.
     #[arg(long, default_value = "")]
     filter: String,
     /// Also writes one JSON object a row, `-` for standard output.
@@ -64,6 +65,7 @@ fn main() -> io::Result<()> {
     rows.extend(encode::rows(&options.filter, sampling));
     rows.extend(http::rows(&options.filter, sampling));
     rows.extend(ws::rows(&options.filter, sampling));
+    rows.extend(wss::rows(&options.filter, sampling));
     let held = memory::rows(&options.filter, options.connections)?;
     if let Some(path) = options.json {
         let mut out: Box<dyn Write> = if path.as_os_str() == "-" {
