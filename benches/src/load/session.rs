@@ -104,7 +104,7 @@ impl<D: Dialect> Session<D> {
     }
 }
 
-/// The client's end of TLS. Records are decrypted where they were received, and requests that are made together share them.
+/// The client's end of TLS. Requests that are made together share records.
 struct Tls {
     connection: UnbufferedClientConnection,
     /// The beginning of a record.
@@ -238,5 +238,79 @@ fn append<E: Complaint>(
             }
             Err(error) => space = error.required().ok_or(Error::EncryptError)?,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Framed, *};
+    use crate::tls::Identity;
+    use rustls::ServerConnection;
+    use std::io::{Read, Write};
+
+    const WINDOW: usize = 40;
+    const FRAME: usize = 1004;
+
+    /// A session whose window is in flight, and the records that an honest server replies with.
+    fn started() -> (Session<Framed>, Vec<u8>) {
+        let identity = Identity::new().unwrap();
+        let trust = Trust::new(identity.certificate()).unwrap();
+        let client = Client::new(Framed::new(7, FRAME - 4), WINDOW);
+        let mut session = Session::new(client, Some(&trust)).unwrap();
+        let mut server = ServerConnection::new(identity.server().unwrap()).unwrap();
+        let (mut requests, mut records) = (Vec::new(), Vec::new());
+        while requests.len() < WINDOW * FRAME {
+            assert!(session.is_due() && session.in_flight() > 0 || session.is_open());
+            let mut out = Vec::new();
+            session.send(Duration::ZERO, &mut out).unwrap();
+            let mut unread = &out[..];
+            while !unread.is_empty() {
+                server.read_tls(&mut unread).unwrap();
+                let plaintext = server.process_new_packets().unwrap().plaintext_bytes_to_read();
+                let at = requests.len();
+                requests.resize(at + plaintext, 0);
+                server.reader().read_exact(&mut requests[at..]).unwrap();
+            }
+            while server.wants_write() {
+                server.write_tls(&mut records).unwrap();
+            }
+            receive(&mut session, &mut records).unwrap();
+            records.clear();
+        }
+        assert_eq!((session.in_flight(), session.is_due(), session.is_open()), (WINDOW, false, true));
+        server.writer().write_all(&requests).unwrap();
+        while server.wants_write() {
+            server.write_tls(&mut records).unwrap();
+        }
+        (session, records)
+    }
+
+    fn receive(session: &mut Session<Framed>, block: &mut [u8]) -> Result<(), Fault> {
+        session.receive(block, Duration::ZERO, &mut Tally::new())
+    }
+
+    #[test]
+    fn honest_replies_pass_wherever_records_are_cut() {
+        for size in [1, 7, 4096, 16_384, 16_500, 100_000] {
+            let (mut session, mut records) = started();
+            records.chunks_mut(size).for_each(|block| receive(&mut session, block).unwrap());
+            assert_eq!((session.in_flight(), session.is_due()), (0, true));
+        }
+    }
+
+    #[test]
+    fn what_was_changed_on_the_way_is_caught() {
+        let (mut session, mut records) = started();
+        records[20_000] ^= 1;
+        assert!(matches!(receive(&mut session, &mut records), Err(Fault::Tls(_))));
+    }
+
+    #[test]
+    fn the_end_is_said_once_it_can_be() {
+        let (mut session, mut records) = started();
+        receive(&mut session, &mut records).unwrap();
+        let mut out = Vec::new();
+        session.close(&mut out).unwrap();
+        assert!(!out.is_empty());
     }
 }
