@@ -7,8 +7,9 @@
 use bytewise::{RecvBuf, SendBuf};
 use std::cell::RefCell;
 
-/// Pairs that a thread keeps: as many as connections are at work at once, those with part of a message among them.
-const PAIRS: usize = 16;
+/// Pairs that a thread keeps: as many as connections are at work at once, those with part of a message among them. Under TLS each has
+/// two.
+const PAIRS: usize = 48;
 
 /// Bytes of memory that they hold together at most.
 const BYTES: usize = 32 << 20;

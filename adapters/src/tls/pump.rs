@@ -27,7 +27,8 @@ const MAX_PLAINTEXT: usize = 1 << 14;
 /// Enough for header, nonce, type and tag in the cipher suites of today; a guess too low costs a second try.
 const RECORD_OVERHEAD: usize = 64;
 
-/// Nothing more is encrypted while so much waits to be written.
+/// Nothing more is encrypted while so much waits to be written, but for a last record that is not full: alone it would be a write and
+/// a segment of its own.
 const HIGH_WATER: usize = 64 * 1024;
 
 /// A chunk below this is sent in one record with what follows it, for a copy.
@@ -141,7 +142,7 @@ impl Pump<'_> {
             }
             Sending::Open | Sending::Closing => {}
         }
-        while self.wire.tx.queued() < HIGH_WATER {
+        while self.wire.tx.queued() < HIGH_WATER || tx.queued() < MAX_PLAINTEXT {
             let mut gathered = Vec::new();
             let plaintext = next_plaintext(tx, &mut gathered);
             let taken = plaintext.len();
