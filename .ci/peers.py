@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import venv
 
 passed, failed, missing = [], [], {}
 
@@ -58,3 +59,28 @@ def finish():
         print(f"NOT RUN for want of {tool}: {', '.join(kinds)}")
     print(f"{len(passed)} passed, {len(failed)} failed")
     sys.exit(1 if failed else 0)
+
+
+# What others wrote, installed for this run.
+
+
+def python_with_websockets(directory):
+    """A python that has `websockets`, or nothing."""
+    try:
+        venv.create(directory / "env", with_pip=True)
+        subprocess.run([directory / "env/bin/pip", "install", "-q", "websockets>=15"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return [directory / "env/bin/python"]
+
+
+def node_with_ws(directory):
+    """A node that has `ws`, or nothing."""
+    (directory / "node").mkdir()
+    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", directory / "node", "ws@8"]
+    try:
+        subprocess.run(install, check=True, capture_output=True)
+        subprocess.run(["node", "--version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return ["env", f"NODE_PATH={directory / 'node/node_modules'}", "node"]

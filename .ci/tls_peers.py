@@ -2,9 +2,9 @@
 
     python3 .ci/tls_peers.py DIRECTORY_OF_EXAMPLES
 
-`tls_server` on every runtime and `epoll_https` are asked by curl, openssl, node and python; `tls_client` on every runtime asks
-nginx, node and our server, whose certificates openssl makes, good ones and bad ones. One line for each check; what is not
-installed is said to be missing, and counts neither way.
+`tls_server` on every runtime and `epoll_https` are asked by curl, openssl, node and python, the former by node's `ws`, too;
+`tls_client` on every runtime asks nginx, node, a `ws` of node's and our server, whose certificates openssl makes, good ones and bad
+ones. One line for each check; what is not installed is said to be missing, and counts neither way.
 """
 
 import contextlib
@@ -20,33 +20,11 @@ import sys
 import tempfile
 import time
 
+from peers import check, equal, finish, missing, node_with_ws, process
+
 EXAMPLES = pathlib.Path(sys.argv[1])
 MIB = 1 << 20
 RUNTIMES = ["tokio", "smol", "async-std", "blocking"]
-
-passed, failed, missing = [], [], {}
-
-
-def check(name, work, needs=()):
-    """Does the work, which raises what is wrong."""
-    absent = [tool for tool in needs if not shutil.which(tool)]
-    if absent:
-        for tool in absent:
-            missing.setdefault(tool, []).append(name)
-        return
-    try:
-        work()
-    except Exception as error:  # Whatever it is, the other checks go on.
-        failed.append(name)
-        print(f"FAILED {name}: {type(error).__name__}: {error}", flush=True)
-    else:
-        passed.append(name)
-        print(f"ok {name}", flush=True)
-
-
-def equal(got, expected):
-    if got != expected:
-        raise AssertionError(f"got {str(got)[:500]!r}, expected {str(expected)[:500]!r}")
 
 
 def run(*command, stdin=None, code=0):
@@ -55,16 +33,6 @@ def run(*command, stdin=None, code=0):
     if code is not None and done.returncode != code:
         raise AssertionError(f"{command[0]} exits with {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}")
     return done.stdout, done.stderr.decode(errors="replace")
-
-
-@contextlib.contextmanager
-def process(*command, **options):
-    program = subprocess.Popen([str(part) for part in command], **options)
-    try:
-        yield program
-    finally:
-        program.kill()
-        program.wait()
 
 
 def free_port():
@@ -92,7 +60,7 @@ def curl(*arguments, stdin=None, code=0):
     return run("curl", "--silent", "--show-error", "--max-time", "50", *arguments, stdin=stdin, code=code)
 
 
-def server_checks(name, port, pem, other, directory):
+def server_checks(name, port, pem, other, directory, node_ws):
     url = f"https://localhost:{port}"
     trusts = ("--cacert", pem)
 
@@ -229,6 +197,25 @@ def server_checks(name, port, pem, other, directory):
         """
         equal(run("node", "-e", script, port, pem)[0], b"ok\n")
 
+    def websockets_of_node():
+        script = """
+            const WebSocket = require("ws"), fs = require("fs");
+            const [port, ca] = [process.argv[1], fs.readFileSync(process.argv[2])];
+            const fail = (error) => { console.log(error); process.exit(1); };
+            const ws = new WebSocket(`wss://localhost:${port}/`, { ca, maxPayload: 0 });
+            const messages = ["", "Grüße", Buffer.alloc(16384, 1), Buffer.alloc(2000000, 2)];
+            let heard = 0;
+            ws.on("open", () => messages.forEach((message) => ws.send(message)));
+            ws.on("message", (data, isBinary) => {
+              const message = messages[heard++];
+              if (isBinary === (typeof message === "string") || !data.equals(Buffer.from(message))) fail("another message");
+              if (heard === messages.length) ws.close(1000, "enough");
+            });
+            ws.on("close", (code, reason) => { if (code !== 1000) fail(code); console.log("ok"); });
+            ws.on("error", fail);
+        """
+        equal(run(*node_ws, "-e", script, port, pem)[0], b"ok\n")
+
     for work in [curl_versions, curl_big_bodies, curl_does_not_trust, curl_plain]:
         check(f"{name}/{work.__name__}", work, ["curl"])
     for work in [openssl_requests, openssl_changes_keys, openssl_renegotiates, openssl_is_told_of_the_end]:
@@ -236,6 +223,9 @@ def server_checks(name, port, pem, other, directory):
     check(f"{name}/python", python)
     check(f"{name}/python_breaks_off", python_breaks_off)
     check(f"{name}/node", node, ["node"])
+    # The loop without a runtime speaks HTTP only.
+    if name != "server/epoll" and node_ws:
+        check(f"{name}/websockets_of_node", websockets_of_node)
 
 
 @contextlib.contextmanager
@@ -396,15 +386,37 @@ def client_against_node(runtime, port, good):
     check(f"client/{runtime}/node/bodies", bodies)
 
 
+NODE_WEBSOCKETS = """
+    const https = require("https"), fs = require("fs"), { WebSocketServer } = require("ws");
+    const [key, cert] = [fs.readFileSync(process.argv[1]), fs.readFileSync(process.argv[2])];
+    const server = https.createServer({ key, cert });
+    new WebSocketServer({ server }).on("connection", (ws) => {
+      ws.on("message", (data, isBinary) => ws.send(data, { binary: isBinary }));
+    });
+    server.listen(0, "127.0.0.1", () => console.log(server.address().port));
+"""
+
+
+def client_against_websockets_of_node(runtime, port, good):
+    def echo():
+        for text in ["hello", "Grüße" * 10_000]:
+            equal(client(runtime, good[1], "ECHO", f"wss://localhost:{port}/", text)[0].decode(), f"{text}\n")
+
+    check(f"client/{runtime}/websockets_of_node", echo)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         directory = pathlib.Path(directory)
+        node_ws = node_with_ws(directory)
+        if node_ws is None:
+            missing.setdefault("node's ws", []).append("server/*/websockets_of_node, client/*/websockets_of_node")
         servers = [(f"server/{runtime}", [EXAMPLES / "tls_server", runtime, "127.0.0.1:0", "PEM"]) for runtime in RUNTIMES]
         servers.append(("server/epoll", [EXAMPLES / "epoll_https", "127.0.0.1:0", "PEM"]))
         with served(directory, "another", *servers[0][1]) as (ours, other, _, _):
             for name, command in servers:
                 with served(directory, name.replace("/", "-"), *command) as (port, pem, server, log):
-                    server_checks(name, port, pem, other, directory)
+                    server_checks(name, port, pem, other, directory, node_ws)
 
                     def still_well():
                         assert server.poll() is None, "it has ended"
@@ -433,15 +445,15 @@ def main():
                         client_against_node(runtime, port, good)
             else:
                 missing.setdefault("node", []).append("client/*/node/*")
+            if node_ws:
+                with process(*node_ws, "-e", NODE_WEBSOCKETS, *good, stdout=subprocess.PIPE, text=True) as server:
+                    port = int(server.stdout.readline())
+                    for runtime in RUNTIMES:
+                        client_against_websockets_of_node(runtime, port, good)
         else:
             missing.setdefault("openssl", []).append("client/*/*")
 
-    for tool, names in missing.items():
-        # Without what they are run against.
-        kinds = sorted({re.sub("^(server|client)/[^/]*/", "", name) for name in names})
-        print(f"NOT RUN for want of {tool}: {', '.join(kinds)}")
-    print(f"{len(passed)} passed, {len(failed)} failed")
-    sys.exit(1 if failed else 0)
+    finish()
 
 
 main()

@@ -19,10 +19,9 @@ import sys
 import tempfile
 import threading
 import time
-import venv
 
 import peers
-from peers import check, equal, finish, missing, process, run
+from peers import check, equal, finish, missing, node_with_ws, process, python_with_websockets, run
 
 EXAMPLES = pathlib.Path(sys.argv[1])
 HERE = pathlib.Path(__file__).parent
@@ -38,31 +37,6 @@ SERVERS = {
 }
 SERVERS["hyper"] = (["hyper_upgrade", "127.0.0.1:0"], ["deflate", "refuse"])
 SERVERS["epoll"] = (["epoll_ws", "127.0.0.1:0"], [])
-
-
-# What others wrote, installed for this run.
-
-
-def python_with_websockets(directory):
-    """A python that has `websockets`, or nothing."""
-    try:
-        venv.create(directory / "env", with_pip=True)
-        subprocess.run([directory / "env/bin/pip", "install", "-q", "websockets>=15"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return [directory / "env/bin/python"]
-
-
-def node_with_ws(directory):
-    """A node that has `ws`, or nothing."""
-    (directory / "node").mkdir()
-    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", directory / "node", "ws@8"]
-    try:
-        subprocess.run(install, check=True, capture_output=True)
-        subprocess.run(["node", "--version"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return ["env", f"NODE_PATH={directory / 'node/node_modules'}", "node"]
 
 
 def relay(name, tool, command, *arguments):

@@ -304,6 +304,11 @@ impl<Io: Transport, M> Driver<Io, M> {
         self.0.tls()
     }
 
+    /// Changes the keys of TLS with the next write, as [`crate::Driver::refresh_keys`].
+    pub fn refresh_keys(&mut self) -> bool {
+        self.0.refresh_keys()
+    }
+
     /// Blocks until hands are shaken, if there is TLS.
     ///
     /// # Errors

@@ -153,6 +153,14 @@ impl<Io, M> Driver<Io, M> {
         self.0.link.tls()
     }
 
+    /// Changes the keys of TLS with the next write, and asks the peer to change its own: see
+    /// [`Tls::refresh_keys`](crate::tls::Tls::refresh_keys). `false` if that cannot be: there is no TLS 1.3, its handshake is still
+    /// under way, or it is closing.
+    #[cfg(feature = "tls")]
+    pub fn refresh_keys(&mut self) -> bool {
+        self.0.link.tls_mut().is_some_and(crate::tls::Tls::refresh_keys)
+    }
+
     /// The machine.
     pub const fn machine(&self) -> &M {
         &self.0.machine

@@ -29,6 +29,10 @@ impl<Io> Link<Io> {
         self.tls.as_deref()
     }
 
+    pub(crate) fn tls_mut(&mut self) -> Option<&mut Tls> {
+        self.tls.as_deref_mut()
+    }
+
     pub(crate) fn is_handshaking(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }

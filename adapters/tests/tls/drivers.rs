@@ -15,7 +15,7 @@ use bytewise_net::{
     tls::{Tls, TlsError},
 };
 use futures_lite::future::{block_on, zip};
-use rustls::SupportedProtocolVersion;
+use rustls::{ProtocolVersion::TLSv1_3, SupportedProtocolVersion};
 use std::{io::ErrorKind, rc::Rc, sync::Arc, task::Poll};
 
 type Conn = Driver<Pipe, Framed<VarintPrefix>>;
@@ -68,6 +68,37 @@ fn byte_by_byte() {
             };
             block_on(zip(echo, ask));
         }
+    }
+}
+
+#[test]
+fn keys_are_changed_between_messages() {
+    for version in VERSIONS {
+        let (mut client, mut server) = conns(version, 50);
+        assert!(!client.refresh_keys(), "before the handshake");
+        let echo = async {
+            let mut changed = 0;
+            while let Some(data) = receive(&mut server).await {
+                changed += u32::from(server.refresh_keys());
+                send(&mut server, data);
+            }
+            assert_eq!(changed, if version.version == TLSv1_3 { 4 } else { 0 });
+            server.close().await.unwrap();
+        };
+        let ask = async {
+            for size in [0, 1, 100, 20_000] {
+                send(&mut client, vec![7; size]);
+                assert_eq!(receive(&mut client).await, Some(vec![7; size]));
+                let sent = |client: &Conn| client.io().to.borrow().total;
+                let before = sent(&client);
+                // Without a message: the next write is the peer's answer to the change, and the change.
+                assert_eq!(client.refresh_keys(), version.version == TLSv1_3);
+                client.outbox().flush().await.unwrap();
+                assert_eq!(sent(&client) > before, version.version == TLSv1_3);
+            }
+            client.close().await.unwrap();
+        };
+        block_on(zip(echo, ask));
     }
 }
 
