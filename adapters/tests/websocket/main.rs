@@ -61,12 +61,14 @@ mod peer;
 mod runtime;
 
 mod broadcast;
+mod cancellation;
 mod client;
 mod closing;
 mod halves;
 mod keep_alive;
 mod messages;
 mod no_alloc;
+mod pipelining;
 mod reconnect;
 mod server;
 mod stream_and_sink;

@@ -51,6 +51,9 @@ impl<T> Task<T> {
 pub(crate) trait Runtime: Send + Sync + Sized + 'static {
     type Io: Transport + Send + 'static;
 
+    /// Whether tasks are threads.
+    const BLOCKS: bool = false;
+
     fn block_on<T>(work: impl Future<Output = T>) -> T;
 
     fn start(work: impl Future<Output = ()> + Send + 'static);
@@ -173,6 +176,8 @@ fn over_async_io(socket: TcpStream) -> net::smol::Stream {
 impl Runtime for Blocking {
     type Io = blocking::Stream;
 
+    const BLOCKS: bool = true;
+
     fn block_on<T>(work: impl Future<Output = T>) -> T {
         futures_lite::future::block_on(work)
     }
@@ -278,6 +283,13 @@ impl<R: Runtime, M: Machine> Conn<R, M> {
         match self {
             Self::Task(conn) => Self::Task(conn.with_timeouts(timeouts)),
             Self::Thread(conn) => Self::Thread(conn.with_timeouts(timeouts)),
+        }
+    }
+
+    pub(crate) fn with_high_water(self, bytes: usize) -> Self {
+        match self {
+            Self::Task(conn) => Self::Task(conn.with_high_water(bytes)),
+            Self::Thread(conn) => Self::Thread(conn.with_high_water(bytes)),
         }
     }
 
