@@ -28,6 +28,7 @@ pub mod report;
 pub mod round;
 pub mod summary;
 pub mod tls;
+pub mod work;
 
 use clap::Parser;
 use options::{Options, Subcommand};

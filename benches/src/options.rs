@@ -33,7 +33,7 @@ pub struct Options {
     /// binary message, and the same one back), https and wss (the same under TLS) [default: framed]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     protocol: Option<Vec<Protocol>>,
-    /// Runtimes: tokio, smol, async-std, blocking, epoll, asio [default: all]
+    /// Runtimes: tokio, smol, async-std, blocking, epoll, io-uring, asio [default: all]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     runtime: Option<Vec<Runtime>>,
     /// CONTEXTSxTHREADS, threads in total: 1x2 is one event loop on two threads, 2x2 is two event loops with one thread
@@ -62,6 +62,9 @@ pub struct Options {
     /// measured; shared: both in one process, whose cost is measured [default: split]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     placement: Option<Vec<Placement>>,
+    /// Rounds of arithmetic, of about 2 ns each, that every server does for each message before it sends it back
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    work: u32,
     /// Also write the rows as JSON Lines; `-` is standard output, instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -107,6 +110,8 @@ pub struct Settings {
     pub repeat: u32,
     /// Which processes.
     pub placements: Vec<Placement>,
+    /// Rounds of [work](crate::work) for each message.
+    pub work: u32,
     /// Where rows go as JSON Lines.
     pub json: Option<PathBuf>,
 }
@@ -145,6 +150,7 @@ impl Options {
             warmup: self.warmup.unwrap_or_else(|| either(0.125, 0.25)),
             repeat: self.repeat.unwrap_or(3),
             placements: distinct(self.placement.unwrap_or_else(|| vec![Placement::Split])),
+            work: self.work,
             json: self.json,
         })
     }
@@ -158,6 +164,7 @@ impl Settings {
             "seconds": self.seconds.as_secs_f64(),
             "warmup": self.warmup.as_secs_f64(),
             "repeat": self.repeat,
+            "work": self.work,
         })
     }
 }
@@ -210,6 +217,8 @@ pub enum Runtime {
     Blocking,
     /// A bare readiness loop on one thread.
     Epoll,
+    /// A bare completion loop on one thread.
+    IoUring,
     /// Boost.Asio, for peers in C++.
     Asio,
 }
@@ -379,6 +388,7 @@ mod tests {
             ["--repeat", "0"],
             ["--protocol", "smtp"],
             ["--placement", "apart"],
+            ["--work", "-1"],
         ] {
             assert!(settle(&arguments).is_err(), "{arguments:?}");
         }

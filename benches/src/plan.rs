@@ -58,7 +58,10 @@ impl Plan {
             for &protocol in &settings.protocols {
                 for &payload in &settings.payloads {
                     for &load in &settings.loads {
-                        let entries = plan.entries(settings, placement, protocol, load);
+                        let mut entries = plan.entries(settings, placement, protocol, load);
+                        if settings.work > 0 {
+                            plan.leave_out_idlers(&mut entries, protocol);
+                        }
                         plan.groups.push(Group { placement, protocol, payload, load, entries });
                     }
                 }
@@ -97,6 +100,17 @@ impl Plan {
         entries
     }
 
+    /// Without those that would have less to do than others.
+    fn leave_out_idlers(&mut self, entries: &mut Vec<Entry>, protocol: Protocol) {
+        entries.retain(|entry| {
+            let works = entry.candidate.works(entry.runtime, protocol);
+            if !works {
+                self.skip(format!("{} on {} with work over {protocol}", entry.candidate.name(), entry.runtime));
+            }
+            works
+        });
+    }
+
     fn topologies(
         &mut self,
         entries: &mut Vec<Entry>,
@@ -122,15 +136,22 @@ impl Plan {
     /// Prepares all that will run; what cannot be is left out, and named.
     pub fn prepare(&mut self) {
         for candidate in candidates::all() {
-            let is_it = |entry: &Entry| entry.candidate.name() == candidate.name();
-            for &protocol in candidate.protocols() {
+            let pairs = candidate
+                .runtimes()
+                .iter()
+                .flat_map(|runtime| candidate.protocols().iter().map(move |p| (*runtime, *p)));
+            for (runtime, protocol) in pairs {
+                let is_it = |entry: &Entry| entry.candidate.name() == candidate.name() && entry.runtime == runtime;
                 let mut groups: Vec<_> = self.groups.iter_mut().filter(|group| group.protocol == protocol).collect();
                 if !groups.iter().flat_map(|group| &group.entries).any(is_it) {
                     continue;
                 }
-                if let Err(why) = candidate.prepare(protocol) {
+                if let Err(why) = candidate.prepare(runtime, protocol) {
                     groups.iter_mut().for_each(|group| group.entries.retain(|entry| !is_it(entry)));
-                    let what = format!("{}: {why}", candidate.name());
+                    let what = match candidate.runtimes() {
+                        [_] => format!("{}: {why}", candidate.name()),
+                        _ => format!("{} on {runtime}: {why}", candidate.name()),
+                    };
                     if !self.missing.contains(&what) {
                         self.missing.push(what);
                     }
@@ -212,5 +233,18 @@ mod tests {
         let plan = plan(&["--runtime", "blocking", "--load", "5x2", "--peers", "none"]);
         let topologies = plan.groups[0].entries.iter().map(|entry| entry.topology);
         assert_eq!(topologies.collect::<Vec<_>>(), [Topology::SINGLE, Topology { contexts: 1, threads: 5 }]);
+    }
+
+    #[test]
+    fn who_cannot_work_is_left_out_and_named() {
+        let plan = plan(&["--protocol", "framed,https", "--runtime", "tokio,epoll", "--peers", "none", "--work", "9"]);
+        let on_epoll = |group: &Group| {
+            group.entries.iter().any(|entry| entry.candidate.name() != FLOOR && entry.runtime == Runtime::Epoll)
+        };
+        for group in &plan.groups {
+            assert!(group.entries[0].candidate.name() == FLOOR);
+            assert_eq!(on_epoll(group), group.protocol == Protocol::Https);
+        }
+        assert!(plan.skipped.contains(&"bytewise on epoll with work over framed".to_owned()), "{:?}", plan.skipped);
     }
 }
