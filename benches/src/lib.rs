@@ -1,7 +1,7 @@
 //! The comparison: one echo service, every runtime, every topology, beside its peers and a floor.
 //!
 //! ```text
-//!            options ─▶ plan ─▶ compare ──────────────▶ summary ─▶ report
+//!            options ─▶ plan ─▶ compare ────▶ summary ─▶ results ─▶ report
 //!                                  │ one round each
 //!                                  ▼
 //!   parent ───────────────────── round ─────────────────────────────────
@@ -25,6 +25,7 @@ pub mod process;
 pub mod progress;
 pub mod provenance;
 pub mod report;
+pub mod results;
 pub mod round;
 pub mod summary;
 pub mod tls;
@@ -33,8 +34,8 @@ pub mod work;
 use clap::Parser;
 use options::{Options, Subcommand};
 use provenance::Provenance;
-use report::Json;
-use std::{env, io, process::ExitCode};
+use results::Results;
+use std::{env, io, path::Path, process::ExitCode};
 
 /// Runs the program `compare`: the comparison itself, or one of its children.
 ///
@@ -60,9 +61,12 @@ pub fn main() -> ExitCode {
 /// Whether all rows are valid.
 fn run(options: Options, bare: bool) -> io::Result<bool> {
     let settings = options.settle(bare).unwrap_or_else(|error| error.exit());
-    let json = Json::open(&settings)?;
     let provenance = Provenance::new("compare", settings.provenance());
-    let rows = compare::run(&settings)?;
-    report::print(&provenance, &rows, json)?;
+    let mut results = Results::open(&settings, &provenance)?;
+    compare::run(&settings, &mut results)?;
+    let rows = results.rows();
+    if settings.json.as_deref() != Some(Path::new("-")) {
+        report::print(rows)?;
+    }
     Ok(rows.iter().all(|row| row.errors == 0))
 }
