@@ -1,7 +1,9 @@
 // Echoes of Boost.Beast, written like its examples http_server_async and websocket_server_async, but with larger read
 // buffers.
 //
-//     beast_echo http|ws|https|wss CONTEXTS THREADS
+//     beast_echo http|ws|https|wss CONTEXTS THREADS WORK
+//
+// WORK is how many rounds of arithmetic each message takes, as in src/work.rs.
 //
 // The last two need BEAST_ECHO_TLS when it is built; then the environment has a certificate and its key,
 // BEAST_ECHO_CERTIFICATE and BEAST_ECHO_KEY, as PEM.
@@ -55,6 +57,19 @@ namespace net = boost::asio;
 using tcp = net::ip::tcp;
 
 static constexpr std::uint64_t max_body = 16 << 20;
+
+static unsigned long rounds = 0;
+
+// The work of one message.
+static void work() {
+    if (rounds == 0)
+        return;
+    static const volatile std::uint64_t seed = 0x9E3779B97F4A7C15;
+    std::uint64_t bytes = seed;
+    for (unsigned long i = 0; i < rounds; ++i)
+        bytes = (bytes ^ (bytes >> 32)) * 0xD6E8FEB86659FD93;
+    [[maybe_unused]] volatile std::uint64_t kept = bytes;
+}
 
 static void fail(const char* what, beast::error_code ec) {
     std::cerr << "beast_echo: " << what << ": " << ec.message() << '\n';
@@ -149,6 +164,7 @@ private:
             return close();
         if (ec)
             return fail("read", ec);
+        work();
         auto request = parser_->release();
         http::response<http::string_body> response{http::status::ok, request.version()};
         response.keep_alive(request.keep_alive());
@@ -223,6 +239,7 @@ private:
             return;
         if (ec)
             return fail("read", ec);
+        work();
         ws_.text(ws_.got_text());
         ws_.async_write(buffer_.data(), beast::bind_front_handler(&ws_session::on_write, this->shared_from_this()));
     }
@@ -303,9 +320,10 @@ template <class session> static void serve(int contexts, int threads) {
 }
 
 int main(int argc, char* argv[]) {
-    const std::string_view protocol = argc == 4 ? argv[1] : "";
-    const int contexts = argc == 4 ? std::atoi(argv[2]) : 0;
-    const int threads = argc == 4 ? std::atoi(argv[3]) : 0;
+    const std::string_view protocol = argc == 5 ? argv[1] : "";
+    const int contexts = argc == 5 ? std::atoi(argv[2]) : 0;
+    const int threads = argc == 5 ? std::atoi(argv[3]) : 0;
+    rounds = argc == 5 ? std::strtoul(argv[4], nullptr, 10) : 0;
     void (*serving)(int, int) = protocol == "http" ? serve<http_session<plain>>
                       : protocol == "ws" ? serve<ws_session<plain>>
                                          : nullptr;
@@ -313,7 +331,7 @@ int main(int argc, char* argv[]) {
     serving = protocol == "https" ? serve<http_session<tls>> : protocol == "wss" ? serve<ws_session<tls>> : serving;
 #endif
     if (!serving || contexts < 1 || threads < contexts || (contexts > 1 && contexts != threads)) {
-        std::cerr << "usage: beast_echo http|ws|https|wss CONTEXTS THREADS, with a socket as standard input and output\n";
+        std::cerr << "usage: beast_echo http|ws|https|wss CONTEXTS THREADS WORK, with a socket as standard input and output\n";
         return EXIT_FAILURE;
     }
     std::thread(tell).detach();

@@ -1,6 +1,7 @@
 //! Who is compared.
 //!
-//! A peer is one file here: a type that implements [`Candidate`], and a line in the list that [`all`] goes through.
+//! A peer is one file here, with a type that implements [`Candidate`]; its module and a line in [`all`] name it, and nothing
+//! else does.
 
 mod beast;
 mod bytewise;
@@ -9,6 +10,8 @@ mod fastwebsockets;
 mod floor;
 mod floor_tls;
 mod hyper;
+mod io_uring;
+mod machine;
 mod nexus_web;
 mod on_tokio;
 mod sockudo_ws;
@@ -26,17 +29,8 @@ use crate::{
 use rustls::ServerConfig;
 use std::{io, net::TcpListener, sync::Arc};
 
-pub use beast::Beast;
-pub use bytewise::Bytewise;
-pub use fastwebsockets::FASTWEBSOCKETS;
 pub use floor::Floor;
-pub use hyper::{HYPER, HYPER_PIPELINED};
-pub use nexus_web::{NEXUS_WEB, NEXUS_WEB_BATCHED};
 pub use on_tokio::OnTokio;
-pub use sockudo_ws::SOCKUDO_WS;
-pub use tokio_util::{TOKIO_UTIL, TOKIO_UTIL_BATCHED};
-pub use tokio_websockets::{TOKIO_WEBSOCKETS, TOKIO_WEBSOCKETS_BATCHED};
-pub use tungstenite::{TUNGSTENITE, TUNGSTENITE_BATCHED};
 
 /// The name of what everything is compared with.
 pub const FLOOR: &str = "floor";
@@ -63,15 +57,20 @@ pub trait Candidate: Sync {
         &[Placement::Split, Placement::Shared]
     }
 
-    /// Makes what it needs for that protocol, before anything is measured; or says in a few words what is missing.
-    fn prepare(&self, _: Protocol) -> Result<(), String> {
+    /// Whether it does [work](crate::work::message) for each message there.
+    fn works(&self, _: Runtime, _: Protocol) -> bool {
+        true
+    }
+
+    /// Makes what it needs for that, before anything is measured; or says in a few words what is missing.
+    fn prepare(&self, _: Runtime, _: Protocol) -> Result<(), String> {
         Ok(())
     }
 
     /// Serves until the process ends, or until it cannot go on.
     ///
-    /// It sends back each payload of each connection, in order; sets `TCP_NODELAY`; and closes a connection once
-    /// the client has ended it and everything is sent back.
+    /// It sends back each payload of each connection, in order, and says [`work::message`](crate::work::message) for each before; sets
+    /// `TCP_NODELAY`; and closes a connection once the client has ended it and everything is sent back.
     fn serve(&self, job: Job) -> io::Result<()>;
 
     /// What the server has used up to now: this process, unless it is another one.
@@ -87,6 +86,8 @@ pub struct Job {
     pub listener: TcpListener,
     /// What is spoken.
     pub protocol: Protocol,
+    /// Bytes of a request, for one who does not know what it is.
+    pub request: usize,
     /// Who it is under TLS, if that is spoken.
     pub identity: Option<Identity>,
     /// What to run on.
@@ -94,7 +95,7 @@ pub struct Job {
     /// Contexts and threads.
     pub topology: Topology,
     /// Clients that shall run on the same runtime: spawn a [`client`](Companions::client) with each connection that is
-    /// accepted. On [`Runtime::Blocking`] and [`Runtime::Epoll`] there are none.
+    /// accepted. On [`Runtime::Blocking`], [`Runtime::Epoll`] and [`Runtime::IoUring`] there are none.
     pub companions: Option<Arc<Companions>>,
 }
 
@@ -107,22 +108,22 @@ impl Job {
 
 /// All of them, the floor first.
 pub fn all() -> impl Iterator<Item = &'static dyn Candidate> {
-    static BEAST: Beast = Beast::new();
-    static ALL: [&dyn Candidate; 15] = [
+    static BEAST: beast::Beast = beast::Beast::new();
+    static ALL: &[&dyn Candidate] = &[
         &Floor,
-        &Bytewise,
-        &TOKIO_UTIL,
-        &TOKIO_UTIL_BATCHED,
-        &HYPER,
-        &HYPER_PIPELINED,
-        &TUNGSTENITE,
-        &TUNGSTENITE_BATCHED,
-        &FASTWEBSOCKETS,
-        &TOKIO_WEBSOCKETS,
-        &TOKIO_WEBSOCKETS_BATCHED,
-        &NEXUS_WEB,
-        &NEXUS_WEB_BATCHED,
-        &SOCKUDO_WS,
+        &bytewise::Bytewise,
+        &tokio_util::TOKIO_UTIL,
+        &tokio_util::TOKIO_UTIL_BATCHED,
+        &hyper::HYPER,
+        &hyper::HYPER_PIPELINED,
+        &tungstenite::TUNGSTENITE,
+        &tungstenite::TUNGSTENITE_BATCHED,
+        &fastwebsockets::FASTWEBSOCKETS,
+        &tokio_websockets::TOKIO_WEBSOCKETS,
+        &tokio_websockets::TOKIO_WEBSOCKETS_BATCHED,
+        &nexus_web::NEXUS_WEB,
+        &nexus_web::NEXUS_WEB_BATCHED,
+        &sockudo_ws::SOCKUDO_WS,
         &BEAST,
     ];
     ALL.iter().copied()

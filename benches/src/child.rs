@@ -7,7 +7,7 @@ use crate::{
     load::{self, Signals, Stopwatch, companions::Companions},
     messages::{Command, Outcome, Report, Service, Traffic, Usage, receive, send},
     options::{Protocol, Runtime},
-    process,
+    process, work,
 };
 use std::{
     io,
@@ -18,6 +18,9 @@ use std::{
     },
     thread,
 };
+
+/// Connections that may wait to be accepted, if the system allows as many.
+const BACKLOG: i32 = 4096;
 
 /// Does what the first line says. Its own failure is a [`Report::Failed`].
 pub fn main() -> io::Result<()> {
@@ -56,13 +59,16 @@ fn listen(mut hear: impl FnMut(Command) -> io::Result<()> + Send + 'static) {
 fn prepare(service: &Service) -> io::Result<(&'static dyn Candidate, Job, SocketAddr)> {
     process::pin(&service.cores)?;
     process::raise_file_limit()?;
-    let Service { ref candidate, protocol, runtime, topology, ref identity, .. } = *service;
+    work::set(service.work);
+    let Service { ref candidate, protocol, payload, runtime, topology, ref identity, .. } = *service;
     let unknown = || io::Error::other(format!("no candidate is called {candidate}"));
     let candidate = candidates::named(candidate).ok_or_else(unknown)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    // All clients connect at once; who finds no room would try again after a second.
+    rustix::net::listen(&listener, BACKLOG)?;
     let address = listener.local_addr()?;
-    let identity = identity.clone();
-    Ok((candidate, Job { listener, protocol, identity, runtime, topology, companions: None }, address))
+    let (request, identity) = (load::request_len(protocol, payload), identity.clone());
+    Ok((candidate, Job { listener, protocol, request, identity, runtime, topology, companions: None }, address))
 }
 
 /// Serves; that this ends is an error.
@@ -138,7 +144,7 @@ fn from_this_thread(traffic: &Traffic, server: SocketAddr, signals: &mut impl Si
 fn both(service: &Service, traffic: Traffic) -> io::Result<()> {
     let (candidate, mut job, address) = prepare(service)?;
     listen(|_| Ok(()));
-    if matches!(job.runtime, Runtime::Blocking | Runtime::Epoll) {
+    if matches!(job.runtime, Runtime::Blocking | Runtime::Epoll | Runtime::IoUring) {
         report_from_thread(move || {
             let mut stopwatch = Stopwatch::default();
             let outcome = from_this_thread(&traffic, address, &mut stopwatch)?;
@@ -213,7 +219,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let (protocol, runtime, topology) = (Protocol::Framed, candidate.runtimes()[0], Topology::SINGLE);
-        let job = Job { listener, protocol, identity: None, runtime, topology, companions: None };
+        let job = Job { listener, protocol, request: 68, identity: None, runtime, topology, companions: None };
         thread::spawn(move || serve_on(candidate, job));
         let traffic = Traffic {
             protocol,

@@ -5,26 +5,29 @@ use crate::{
     plan::Plan,
     process,
     progress::Progress,
+    results::Results,
     round,
-    summary::{self, Row, Sample},
+    summary::{self, Sample},
     tls::Identity,
 };
 use std::io;
 
-/// Measures everything that was asked for.
+/// Measures everything that was asked for and is not among the results.
 ///
-/// Round by round, so that a change of the machine's speed meets all alike; within a round group by group, and within
-/// a group one server after the other, beginning with another one in each round.
-pub fn run(settings: &Settings) -> io::Result<Vec<Row>> {
+/// Group by group, so that each can be kept as soon as it is complete; within a group round by round, so that a change
+/// of the machine's speed meets all alike, one server after the other, beginning with another one in each round.
+pub fn run(settings: &Settings, results: &mut Results) -> io::Result<()> {
     let mut plan = Plan::new(settings);
     plan.prepare();
+    results.leave_out(&mut plan);
     let cores = process::cores()?;
     let identity = Identity::new()?;
-    let progress = Progress::start(&plan, settings, &cores);
-    let mut rounds: Vec<Vec<Vec<Sample>>> = plan.groups.iter().map(|_| Vec::new()).collect();
-    for round in 0..settings.repeat as usize {
-        for (group, rounds) in plan.groups.iter().zip(&mut rounds) {
-            let count = group.entries.len();
+    let progress = Progress::start(&plan, settings, &cores, results.rows().len());
+    let mut disturbed = Vec::new();
+    for group in &plan.groups {
+        let count = group.entries.len();
+        let mut rounds = Vec::new();
+        for round in 0..settings.repeat as usize {
             let mut samples = vec![Sample::default(); count];
             for turn in 0..count {
                 // Rounds begin evenly spread over the entries.
@@ -36,7 +39,9 @@ pub fn run(settings: &Settings) -> io::Result<Vec<Row>> {
             }
             rounds.push(samples);
         }
+        disturbed.extend(rounds.iter().flatten().filter_map(|sample| sample.disturbed));
+        results.add(group, summary::rows(group, &rounds, settings.work))?;
     }
-    progress.finish(summary::disturbed(rounds.iter().flatten().flatten()));
-    Ok(plan.groups.iter().zip(&rounds).flat_map(|(group, rounds)| summary::rows(group, rounds)).collect())
+    progress.finish(summary::median(disturbed));
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The comparison: one echo service, every runtime, every topology, beside its peers and a floor.
 //!
 //! ```text
-//!            options ─▶ plan ─▶ compare ──────────────▶ summary ─▶ report
+//!            options ─▶ plan ─▶ compare ────▶ summary ─▶ results ─▶ report
 //!                                  │ one round each
 //!                                  ▼
 //!   parent ───────────────────── round ─────────────────────────────────
@@ -23,15 +23,19 @@ pub mod options;
 pub mod plan;
 pub mod process;
 pub mod progress;
+pub mod provenance;
 pub mod report;
+pub mod results;
 pub mod round;
 pub mod summary;
 pub mod tls;
+pub mod work;
 
 use clap::Parser;
 use options::{Options, Subcommand};
-use report::Json;
-use std::{env, io, process::ExitCode};
+use provenance::Provenance;
+use results::Results;
+use std::{env, io, path::Path, process::ExitCode};
 
 /// Runs the program `compare`: the comparison itself, or one of its children.
 ///
@@ -57,8 +61,12 @@ pub fn main() -> ExitCode {
 /// Whether all rows are valid.
 fn run(options: Options, bare: bool) -> io::Result<bool> {
     let settings = options.settle(bare).unwrap_or_else(|error| error.exit());
-    let json = Json::open(&settings)?;
-    let rows = compare::run(&settings)?;
-    report::print(&rows, json)?;
+    let provenance = Provenance::new("compare", settings.provenance());
+    let mut results = Results::open(&settings, &provenance)?;
+    compare::run(&settings, &mut results)?;
+    let rows = results.rows();
+    if settings.json.as_deref() != Some(Path::new("-")) {
+        report::print(rows)?;
+    }
     Ok(rows.iter().all(|row| row.errors == 0))
 }

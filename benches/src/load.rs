@@ -24,6 +24,8 @@ mod stopwatch;
 mod tally;
 mod ws;
 
+use crate::options::Protocol;
+
 pub use client::{Client, Fault};
 pub use expected::Expected;
 pub use http::{Http, HttpMirror, PostHead};
@@ -55,6 +57,17 @@ pub trait Dialect: Send + 'static {
 
     /// Whether a reply has begun and not ended.
     fn is_partial(&self) -> bool;
+}
+
+/// Bytes of a request, head and all.
+#[must_use]
+pub fn request_len(protocol: Protocol, payload: usize) -> usize {
+    let head = match protocol {
+        Protocol::Framed => LengthHead::head(payload),
+        Protocol::Http | Protocol::Https => PostHead::head(payload),
+        Protocol::Ws | Protocol::Wss => MaskedHead::head(payload),
+    };
+    head.len() + payload
 }
 
 /// When the measured time begins and ends, and how to stop.

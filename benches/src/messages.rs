@@ -33,6 +33,10 @@ pub struct Service {
     pub candidate: String,
     /// What it speaks.
     pub protocol: Protocol,
+    /// Bytes per message.
+    pub payload: usize,
+    /// Rounds of [work](crate::work) for each.
+    pub work: u32,
     /// What it runs on.
     pub runtime: Runtime,
     /// Its contexts and threads.
@@ -62,7 +66,7 @@ pub struct Traffic {
     pub seconds: Duration,
     /// What to do while nothing is to be done.
     pub idle: Idle,
-    /// How long the last requests may take to be answered, and then the server to close.
+    /// How long connections may take to open, the last requests to be answered, and then the server to close.
     pub patience: Duration,
     /// Where the process is pinned to; everywhere if empty.
     pub cores: Vec<usize>,

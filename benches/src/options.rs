@@ -3,7 +3,13 @@
 use crate::candidates::{self, Candidate};
 use clap::{CommandFactory, Parser, ValueEnum, error::ErrorKind};
 use serde::{Deserialize, Serialize};
-use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+use serde_json::{Value, json};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
 const ABOUT: &str = "Compares I/O topologies, runtimes and peers: an echo service over loopback TCP.
 
@@ -18,6 +24,8 @@ Examples:
   compare --runtime tokio,smol --payload 64 --load 16x16   two runtimes, small messages, 256 requests in flight
   compare --topology 1x1,1x4,4x4 --peers none --quick      does it scale with threads, or with contexts?
   compare --runtime tokio --repeat 7 --json results.jsonl  seven rounds, kept as JSON Lines
+  compare --full --json full.jsonl --resume                everything there is, in about 35 minutes; when it was
+                                                           interrupted, the same again goes on where it was
   compare --protocol http --topology 1x1 --load 16x16      HTTP/1.1, beside its own peers; the same with ws,
                                                            and with https and wss
 
@@ -29,29 +37,29 @@ Exit status: 0 all well; 1 a row is invalid (a wrong, lost or surplus reply); 2 
     after_long_help = EXAMPLES)]
 pub struct Options {
     /// What is spoken: framed (length-prefixed frames), http (HTTP/1.1: a POST, and its body back), ws (WebSocket: a
-    /// binary message, and the same one back), https and wss (the same under TLS) [default: framed]
+    /// binary message, and the same one back), https and wss (the same under TLS) [default: framed; full: all]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     protocol: Option<Vec<Protocol>>,
-    /// Runtimes: tokio, smol, async-std, blocking, epoll, asio [default: all]
+    /// Runtimes: tokio, smol, async-std, blocking, epoll, io-uring, asio [default: all]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     runtime: Option<Vec<Runtime>>,
     /// CONTEXTSxTHREADS, threads in total: 1x2 is one event loop on two threads, 2x2 is two event loops with one thread
-    /// each [default: 1x1,1x2,2x2]
+    /// each [default: 1x1,1x2,2x2; full: 1x1,1x2,1x4,2x2,4x4, peers 1x1 unless they or topologies are named]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     topology: Option<Vec<Topology>>,
     /// Bytes of payload per message [default: 64,1024,16384; quick: 64,1024]
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = payload)]
     payload: Option<Vec<usize>>,
-    /// CLIENTSxWINDOW: connections, and requests in flight on each [default: 1x1,16x16; quick: 16x16]
+    /// CLIENTSxWINDOW: connections, and requests in flight on each [default: 1x1,16x16; quick: 16x16; full: 1x1,16x16,1000x1]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     load: Option<Vec<Load>>,
     /// Peers to run beside it: all, none, or their names [default: all]
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = peer)]
     peers: Option<Vec<String>>,
-    /// Measured time of a round [default: 1; quick: 0.5]
+    /// Measured time of a round [default: 1; quick: 0.5; full: 0.4]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     seconds: Option<Duration>,
-    /// Traffic before the measured time [default: 0.25; quick: 0.125]
+    /// Traffic before the measured time [default: 0.25; quick: 0.125; full: 0.1]
     #[arg(long, value_name = "SECONDS", value_parser = any_seconds)]
     warmup: Option<Duration>,
     /// Rounds, each with fresh processes and in another order; the table shows medians [default: 3]
@@ -61,12 +69,23 @@ pub struct Options {
     /// measured; shared: both in one process, whose cost is measured [default: split]
     #[arg(long, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
     placement: Option<Vec<Placement>>,
-    /// Also write the rows as JSON Lines; `-` is standard output, instead of the table
+    /// Rounds of arithmetic, of about 2 ns each, that every server does for each message before it sends it back
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    work: u32,
+    /// Also write the rows as JSON Lines, each group as soon as it is measured; `-` is standard output, instead of the
+    /// table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Keep the rows that the file of --json has, if they are of the same settings, program and machine, and measure
+    /// only what is missing
+    #[arg(long, requires = "json")]
+    resume: bool,
     /// The quick profile's values for whatever is not given
     #[arg(long)]
     quick: bool,
+    /// The whole matrix: the full profile's values for whatever is not given
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
     /// Which part of the program this process is.
     #[command(subcommand)]
     pub subcommand: Option<Subcommand>,
@@ -98,6 +117,8 @@ pub struct Settings {
     pub loads: Vec<Load>,
     /// Names of peers.
     pub peers: Vec<String>,
+    /// Whether they run in one topology only.
+    pub peers_once: bool,
     /// Measured time of a round.
     pub seconds: Duration,
     /// Traffic before it.
@@ -106,15 +127,28 @@ pub struct Settings {
     pub repeat: u32,
     /// Which processes.
     pub placements: Vec<Placement>,
+    /// Rounds of [work](crate::work) for each message.
+    pub work: u32,
     /// Where rows go as JSON Lines.
     pub json: Option<PathBuf>,
+    /// Whether those that are there are kept.
+    pub resume: bool,
 }
 
 impl Options {
     /// Fills in the defaults; `bare` says that there were no arguments at all.
     pub fn settle(self, bare: bool) -> Result<Settings, clap::Error> {
-        let quick = self.quick || bare;
-        let either = |quickly: f64, else_: f64| Duration::from_secs_f64(if quick { quickly } else { else_ });
+        let profile = match (self.full, self.quick || bare) {
+            (true, _) => Profile::Full,
+            (false, true) => Profile::Quick,
+            (false, false) => Profile::Usual,
+        };
+        let full = profile == Profile::Full;
+        // One that is resumed with standard output has nothing to keep.
+        if self.resume && self.json.as_deref() == Some(Path::new("-")) {
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, "--resume: --json is to name a file"));
+        }
+        let peers_once = full && self.peers.is_none() && self.topology.is_none();
         let every = |word: &str| self.peers.as_ref().is_none_or(|names| names.iter().any(|name| name == word));
         let peers = match &self.peers {
             Some(names) if names.len() > 1 && names.iter().any(|name| name == "all" || name == "none") => {
@@ -126,26 +160,67 @@ impl Options {
             names => names.clone().unwrap_or_default(),
         };
         Ok(Settings {
-            protocols: distinct(self.protocol.unwrap_or_else(|| vec![Protocol::Framed])),
+            protocols: distinct(self.protocol.unwrap_or_else(|| match full {
+                true => Protocol::value_variants().to_vec(),
+                false => vec![Protocol::Framed],
+            })),
             runtimes: distinct(self.runtime.unwrap_or_else(|| Runtime::value_variants().to_vec())),
             topologies: distinct(self.topology.unwrap_or_else(|| {
-                [(1, 1), (1, 2), (2, 2)].map(|(contexts, threads)| Topology { contexts, threads }).to_vec()
+                let all = [(1, 1), (1, 2), (2, 2), (1, 4), (4, 4)];
+                let some = if full { &all[..] } else { &all[..3] };
+                some.iter().map(|&(contexts, threads)| Topology { contexts, threads }).collect()
             })),
-            payloads: distinct(self.payload.unwrap_or_else(|| match quick {
-                true => vec![64, 1024],
-                false => vec![64, 1024, 16384],
+            payloads: distinct(self.payload.unwrap_or_else(|| match profile {
+                Profile::Quick => vec![64, 1024],
+                _ => vec![64, 1024, 16384],
             })),
             loads: distinct(self.load.unwrap_or_else(|| {
-                let busy = Load { clients: 16, window: 16 };
-                if quick { vec![busy] } else { vec![Load { clients: 1, window: 1 }, busy] }
+                let all = [(16, 16), (1, 1), (1000, 1)];
+                let some = match profile {
+                    Profile::Quick => &all[..1],
+                    Profile::Usual => &all[..2],
+                    Profile::Full => &all[..],
+                };
+                some.iter().map(|&(clients, window)| Load { clients, window }).collect()
             })),
             peers: distinct(peers),
-            seconds: self.seconds.unwrap_or_else(|| either(0.5, 1.0)),
-            warmup: self.warmup.unwrap_or_else(|| either(0.125, 0.25)),
+            peers_once,
+            seconds: self.seconds.unwrap_or_else(|| profile.either([0.5, 1.0, 0.4])),
+            warmup: self.warmup.unwrap_or_else(|| profile.either([0.125, 0.25, 0.1])),
             repeat: self.repeat.unwrap_or(3),
             placements: distinct(self.placement.unwrap_or_else(|| vec![Placement::Split])),
+            work: self.work,
             json: self.json,
+            resume: self.resume,
         })
+    }
+}
+
+impl Settings {
+    /// What bears on each number, for the first line of the results.
+    #[must_use]
+    pub fn provenance(&self) -> Value {
+        json!({
+            "seconds": self.seconds.as_secs_f64(),
+            "warmup": self.warmup.as_secs_f64(),
+            "repeat": self.repeat,
+            "work": self.work,
+        })
+    }
+}
+
+/// Where values come from that are not given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Quick,
+    Usual,
+    Full,
+}
+
+impl Profile {
+    /// The one of these seconds, in the order of the profiles.
+    fn either(self, seconds: [f64; 3]) -> Duration {
+        Duration::from_secs_f64(seconds[self as usize])
     }
 }
 
@@ -197,6 +272,8 @@ pub enum Runtime {
     Blocking,
     /// A bare readiness loop on one thread.
     Epoll,
+    /// A bare completion loop on one thread.
+    IoUring,
     /// Boost.Asio, for peers in C++.
     Asio,
 }
@@ -366,6 +443,10 @@ mod tests {
             ["--repeat", "0"],
             ["--protocol", "smtp"],
             ["--placement", "apart"],
+            ["--work", "-1"],
+            ["--full", "--quick"],
+            ["--resume", "--quick"],
+            ["--resume", "--json=-"],
         ] {
             assert!(settle(&arguments).is_err(), "{arguments:?}");
         }

@@ -9,23 +9,27 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     cell::Cell,
     io::{self, IsTerminal},
+    time::Duration,
 };
 
-/// A bar on a terminal; otherwise a line per tenth of the work.
+/// A bar on a terminal; otherwise a line per twentieth of the work. Both say how long the rest takes.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     plain: bool,
-    tenths: Cell<u64>,
+    twentieths: Cell<u64>,
 }
 
 impl Progress {
     /// Says what will be done.
     #[must_use]
-    pub fn start(plan: &Plan, settings: &Settings, cores: &[usize]) -> Self {
+    pub fn start(plan: &Plan, settings: &Settings, cores: &[usize], kept: usize) -> Self {
         let count = plan.measurements(settings);
-        let seconds = plan.duration(settings).as_secs_f64().ceil();
-        eprintln!("{count} measurements (rounds: {}, cores: {}), about {seconds} s", settings.repeat, cores.len());
+        let duration = readable(plan.duration(settings));
+        eprintln!("{count} measurements (rounds: {}, cores: {}), about {duration}", settings.repeat, cores.len());
+        if kept > 0 {
+            eprintln!("kept: {kept} rows that are there already");
+        }
         if !plan.skipped.is_empty() {
             eprintln!("skipped, as there is no such thing: {}", plan.skipped.join("; "));
         }
@@ -41,7 +45,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(count as u64), target);
         let style = ProgressStyle::with_template("{bar:32} {pos}/{len}, {eta} left; {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, plain, tenths: Cell::new(0) }
+        Self { bar, plain, twentieths: Cell::new(0) }
     }
 
     /// Says what is measured now.
@@ -57,9 +61,9 @@ impl Progress {
             self.bar.suspend(|| eprintln!("{entry:?}: {error}"));
         }
         let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-        let tenths = done * 10 / all.max(1);
-        if self.plain && tenths > self.tenths.replace(tenths) {
-            eprintln!("{done} of {all}");
+        let twentieths = done * 20 / all.max(1);
+        if self.plain && twentieths > self.twentieths.replace(twentieths) {
+            eprintln!("{done} of {all}, about {} left", readable(self.bar.eta()));
         }
     }
 
@@ -73,5 +77,24 @@ impl Progress {
                 part * 100.0
             );
         }
+    }
+}
+
+/// In minutes, where seconds say too much.
+fn readable(time: Duration) -> String {
+    match time.as_secs_f64().ceil() {
+        seconds if seconds < 180.0 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds / 60.0).round()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_readable() {
+        assert_eq!(readable(Duration::from_millis(1100)), "2 s");
+        assert_eq!(readable(Duration::from_secs(2090)), "35 min");
     }
 }

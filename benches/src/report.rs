@@ -1,12 +1,10 @@
-//! Rows as a table, and as JSON Lines.
+//! Rows as a table.
 
-use crate::{options::Settings, summary::Row};
+use crate::summary::Row;
 use comfy_table::{CellAlignment, Table, presets};
 use std::{
     fmt::Write as _,
-    fs::File,
-    io::{self, BufWriter, Write},
-    path::Path,
+    io::{self, Write},
 };
 
 const HEADER: [&str; 15] = [
@@ -27,69 +25,40 @@ const HEADER: [&str; 15] = [
     "errors",
 ];
 
-/// Where JSON Lines go.
-#[derive(Debug)]
-pub enum Json {
-    /// Nowhere.
-    None,
-    /// To standard output, instead of the table.
-    Stdout,
-    /// To a file, beside the table.
-    File(File),
-}
-
-impl Json {
-    /// Before anything is measured, so that it need not be measured again.
-    pub fn open(settings: &Settings) -> io::Result<Self> {
-        match settings.json.as_deref() {
-            None => Ok(Self::None),
-            Some(path) if path == Path::new("-") => Ok(Self::Stdout),
-            Some(path) => {
-                let named = |error| io::Error::other(format!("{}: {error}", path.display()));
-                File::create(path).map(Self::File).map_err(named)
-            }
-        }
-    }
-}
-
-/// Writes the rows to where they shall go.
-pub fn print(rows: &[Row], to: Json) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match to {
-        Json::Stdout => return json(rows, &mut stdout),
-        Json::File(file) => json(rows, &mut BufWriter::new(file))?,
-        Json::None => {}
-    }
-    stdout.write_all(table(rows).as_bytes())
-}
-
-fn json(rows: &[Row], to: &mut impl Write) -> io::Result<()> {
-    for row in rows {
-        serde_json::to_writer(&mut *to, row)?;
-        writeln!(to)?;
-    }
-    to.flush()
+/// Prints the rows as a table.
+pub fn print(rows: &[Row]) -> io::Result<()> {
+    io::stdout().lock().write_all(table(rows).as_bytes())
 }
 
 /// Grouped by what is compared, the floor first.
 fn table(rows: &[Row]) -> String {
     let title = |row: &Row| {
-        let Row { protocol, payload, clients, window, placement, .. } = row;
+        let Row { protocol, payload, clients, window, placement, work, .. } = row;
         let plural = if *clients == 1 { "" } else { "s" };
-        format!("{protocol}, {payload} B, {clients} client{plural} x window {window}, {placement}")
+        let work = if *work == 0 { String::new() } else { format!(", work {work}") };
+        format!("{protocol}, {payload} B, {clients} client{plural} x window {window}, {placement}{work}")
     };
+    // What was resumed has the rest of a group behind other ones.
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let title = title(row);
+        match groups.iter_mut().find(|(other, _)| *other == title) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((title, vec![row])),
+        }
+    }
     let mut text = String::new();
-    for group in rows.chunk_by(|one, other| title(one) == title(other)) {
+    for (title, group) in groups {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         table.set_header(HEADER);
-        for row in group {
+        for row in &group {
             table.add_row(cells(row));
         }
         for column in table.column_iter_mut().skip(2) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        let _ = writeln!(text, "\n{}", title(&group[0]));
+        let _ = writeln!(text, "\n{title}");
         for line in table.lines() {
             let _ = writeln!(text, "{}", line.trim_end());
         }
@@ -110,7 +79,7 @@ fn cells(row: &Row) -> Vec<String> {
         number(value.map(|value| value / 1000.0), digits)
     };
     vec![
-        row.name.to_owned(),
+        row.name.clone(),
         row.runtime.to_string(),
         format!("{}x{}", row.contexts, row.threads),
         thousands(row.round_trips_per_s),
@@ -149,8 +118,8 @@ mod tests {
             entries: vec![entry],
         });
         let sample = Sample { round_trips_per_s: 1_234_567.0, cpu_ns_per_round_trip: 345.6, ..Sample::default() };
-        let mut rows = summary::rows(&good, &[vec![sample]]);
-        rows.extend(summary::rows(&bad, &[vec![Sample::failed("a byte differs".to_owned())]]));
+        let mut rows = summary::rows(&good, &[vec![sample]], 0);
+        rows.extend(summary::rows(&bad, &[vec![Sample::failed("a byte differs".to_owned())]], 0));
         rows
     }
 
@@ -163,22 +132,5 @@ mod tests {
         assert!(lines[3].starts_with("floor epoll 1x1 1234.6 1234.6 1234.6 346 1.00 "), "{table}");
         assert!(lines[7].starts_with("floor epoll 1x1 - - - - -"), "{table}");
         assert_eq!(lines[8], "INVALID floor epoll 1x1: a byte differs");
-    }
-
-    #[test]
-    fn json_has_a_line_per_row_with_all_columns() {
-        let mut text = Vec::new();
-        json(&some_rows(), &mut text).unwrap();
-        let lines: Vec<serde_json::Value> =
-            text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-        assert_eq!((lines.len(), &lines[0]["error"], &lines[1]["floor_ratio"]), (2, &().into(), &().into()));
-        let columns = "impl protocol runtime contexts threads payload clients window placement round_trips_per_s \
-            round_trips_per_s_min round_trips_per_s_max server_cpu_ns_per_round_trip floor_ratio p50_us p95_us p99_us \
-            p99_floor_ratio cpu_percent peak_rss_mib errors error";
-        for line in &lines {
-            let line = line.as_object().unwrap();
-            assert!(columns.split_whitespace().all(|column| line.contains_key(column)));
-            assert_eq!(line.len(), columns.split_whitespace().count());
-        }
     }
 }

@@ -17,11 +17,12 @@ use std::{
     time::Duration,
 };
 
-/// How long the last requests may take to be answered, and then the server to close.
-const LAST_REPLIES: Duration = Duration::from_secs(5);
+/// How long connections may take to open, the last requests to be answered, and then the server to close; and how much
+/// longer for each connection, as a thousand handshakes take their time on a busy machine.
+const LOAD_PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(20));
 
-/// How long a child may be silent, beside the time it measures.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a child may be silent, beside what a load generator waits for and measures.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Measures one server once, on those cores, with that identity where TLS is spoken.
 pub fn measure(group: &Group, entry: &Entry, settings: &Settings, (cores, identity): (&[usize], &Identity)) -> Sample {
@@ -30,6 +31,8 @@ pub fn measure(group: &Group, entry: &Entry, settings: &Settings, (cores, identi
     let service = Service {
         candidate: entry.candidate.name().to_owned(),
         protocol: group.protocol,
+        payload: group.payload,
+        work: settings.work,
         runtime: entry.runtime,
         topology: entry.topology,
         identity: identity.cloned(),
@@ -44,7 +47,7 @@ pub fn measure(group: &Group, entry: &Entry, settings: &Settings, (cores, identi
         warmup: settings.warmup,
         seconds: settings.seconds,
         idle: if server_cores == load_cores { Idle::Sleep } else { Idle::Spin },
-        patience: LAST_REPLIES,
+        patience: LOAD_PATIENCE.0 + LOAD_PATIENCE.1 * u32::try_from(group.load.clients).unwrap_or(u32::MAX),
         cores: load_cores.to_vec(),
     };
     let measured = match group.placement {
@@ -75,7 +78,7 @@ fn split(service: Service, traffic: Traffic) -> io::Result<Measured> {
     let threads = service.topology.threads;
     let mut server = Process::start(&Command::Serve(service))?;
     let Report::Listening(port) = server.report(PATIENCE)? else { return Err(out_of_turn()) };
-    let patience = PATIENCE + traffic.warmup + traffic.seconds;
+    let patience = silence(&traffic);
     // Otherwise they wait for each other, or the server's threads do.
     let alone = traffic.idle == Idle::Spin && threads == 1;
     let mut load = Process::start(&Command::Drive(traffic, port))?;
@@ -98,12 +101,17 @@ fn split(service: Service, traffic: Traffic) -> io::Result<Measured> {
 }
 
 fn shared(service: Service, traffic: Traffic) -> io::Result<Measured> {
-    let patience = PATIENCE + traffic.warmup + traffic.seconds;
+    let patience = silence(&traffic);
     let mut both = Process::start(&Command::Both(service, traffic))?;
     match both.report(patience)? {
         Report::Both(outcome, from, to) => Ok((outcome, from, to, None)),
         _ => Err(out_of_turn()),
     }
+}
+
+/// How long a load generator may be silent: one that reports only at the end is at most five times patient until then.
+fn silence(traffic: &Traffic) -> Duration {
+    PATIENCE + 5 * traffic.patience + traffic.warmup + traffic.seconds
 }
 
 fn out_of_turn() -> io::Error {

@@ -1,11 +1,10 @@
 //! From rounds to rows.
 
 use crate::{
-    candidates::FLOOR,
     options::{Placement, Protocol, Runtime},
     plan::{Entry, Group},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What one round of one server gave.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,11 +44,11 @@ impl Sample {
 }
 
 /// A row of the result. The names of the columns are those of the fields; `null` is what could not be measured.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     /// The name of the candidate.
     #[serde(rename = "impl")]
-    pub name: &'static str,
+    pub name: String,
     /// What is spoken.
     pub protocol: Protocol,
     /// What serves.
@@ -66,6 +65,8 @@ pub struct Row {
     pub window: usize,
     /// Which processes.
     pub placement: Placement,
+    /// Rounds of [work](crate::work) for each message.
+    pub work: u32,
     /// Median of the rounds.
     pub round_trips_per_s: Option<f64>,
     /// The slowest round.
@@ -94,19 +95,32 @@ pub struct Row {
     pub error: Option<String>,
 }
 
-/// The rows of a group, from its rounds; each round has a sample per entry.
+impl Row {
+    /// Whether it is of that server in that group; how it was measured aside.
+    #[must_use]
+    pub fn is_of(&self, group: &Group, entry: &Entry) -> bool {
+        let Group { placement, protocol, payload, load, .. } = *group;
+        self.name == entry.candidate.name()
+            && self.runtime == entry.runtime
+            && (self.contexts, self.threads) == (entry.topology.contexts, entry.topology.threads)
+            && (self.protocol, self.payload, self.placement) == (protocol, payload, placement)
+            && (self.clients, self.window) == (load.clients, load.window)
+    }
+}
+
+/// The rows of a group, from its rounds with that [work](crate::work); each round has a sample per entry.
 #[must_use]
-pub fn rows(group: &Group, rounds: &[Vec<Sample>]) -> Vec<Row> {
-    let floor = group.entries.iter().position(|entry| entry.candidate.name() == FLOOR);
+pub fn rows(group: &Group, rounds: &[Vec<Sample>], work: u32) -> Vec<Row> {
+    let floor = group.entries.iter().position(Entry::is_floor);
     let row = |(at, entry): (usize, &Entry)| {
         let samples: Vec<_> = rounds.iter().map(|round| (&round[at], floor.map(|floor| &round[floor]))).collect();
-        row(group, entry, &samples)
+        row(group, entry, &samples, work)
     };
     group.entries.iter().enumerate().map(row).collect()
 }
 
 /// One row, from its sample and the floor's in each round.
-fn row(group: &Group, entry: &Entry, rounds: &[(&Sample, Option<&Sample>)]) -> Row {
+fn row(group: &Group, entry: &Entry, rounds: &[(&Sample, Option<&Sample>)], work: u32) -> Row {
     let valid = || rounds.iter().map(|(sample, _)| *sample).filter(|sample| sample.is_valid());
     let over_rounds = |column: fn(&Sample) -> f64| median(valid().map(column).collect());
     let errors = rounds.iter().map(|(sample, _)| sample.errors).sum();
@@ -117,7 +131,7 @@ fn row(group: &Group, entry: &Entry, rounds: &[(&Sample, Option<&Sample>)]) -> R
         if errors == 0 { median(ratios.collect()) } else { None }
     };
     Row {
-        name: entry.candidate.name(),
+        name: entry.candidate.name().to_owned(),
         protocol: group.protocol,
         runtime: entry.runtime,
         contexts: entry.topology.contexts,
@@ -126,6 +140,7 @@ fn row(group: &Group, entry: &Entry, rounds: &[(&Sample, Option<&Sample>)]) -> R
         clients: group.load.clients,
         window: group.load.window,
         placement: group.placement,
+        work,
         round_trips_per_s: over_rounds(|sample| sample.round_trips_per_s.round()),
         round_trips_per_s_min: valid().map(|sample| sample.round_trips_per_s.round()).reduce(f64::min),
         round_trips_per_s_max: valid().map(|sample| sample.round_trips_per_s.round()).reduce(f64::max),
@@ -142,14 +157,9 @@ fn row(group: &Group, entry: &Entry, rounds: &[(&Sample, Option<&Sample>)]) -> R
     }
 }
 
-/// How much of the time other programs disturbed, over all samples; `None` if that cannot be told.
-#[must_use]
-pub fn disturbed<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<f64> {
-    median(samples.filter_map(|sample| sample.disturbed).collect())
-}
-
 /// The middle value, or the mean of the two in the middle; without digits that say nothing.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let median = match values.len() {
@@ -164,7 +174,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::{
-        candidates,
+        candidates::{self, FLOOR},
         options::{Load, Topology},
     };
 
@@ -199,7 +209,7 @@ mod tests {
         // The machine is ten times slower in the second round; the medians alone would say 40 / 20.
         let rounds = [(10.0, 15.0), (200.0, 300.0), (20.0, 40.0)];
         let rounds = rounds.map(|(floor, peer)| vec![sample(floor, floor), sample(peer, 2.0 * peer)]);
-        let rows = rows(&group(), &rounds);
+        let rows = rows(&group(), &rounds, 0);
         assert_eq!((rows[0].floor_ratio, rows[0].p99_floor_ratio), (Some(1.0), Some(1.0)));
         assert_eq!((rows[1].floor_ratio, rows[1].p99_floor_ratio), (Some(1.5), Some(3.0)));
         assert_eq!(rows[1].server_cpu_ns_per_round_trip, Some(40.0));
@@ -211,7 +221,7 @@ mod tests {
     fn a_row_with_an_error_is_never_compared() {
         let rounds =
             [vec![sample(10.0, 1.0), sample(20.0, 1.0)], vec![sample(10.0, 1.0), Sample::failed("flipped".to_owned())]];
-        let rows = rows(&group(), &rounds);
+        let rows = rows(&group(), &rounds, 0);
         assert_eq!((rows[1].errors, rows[1].error.as_deref()), (1, Some("flipped")));
         assert_eq!((rows[1].floor_ratio, rows[1].p99_floor_ratio), (None, None));
         assert_eq!(rows[1].server_cpu_ns_per_round_trip, Some(20.0));
@@ -221,7 +231,25 @@ mod tests {
     #[test]
     fn a_round_without_a_floor_gives_no_ratio() {
         let rounds = [vec![Sample::failed("port".to_owned()), sample(20.0, 1.0)]];
-        let rows = rows(&group(), &rounds);
+        let rows = rows(&group(), &rounds, 0);
         assert_eq!((rows[1].floor_ratio, rows[1].errors), (None, 0));
+    }
+
+    #[test]
+    fn a_row_as_json_has_all_columns_and_can_be_read_again() {
+        let rounds = [vec![sample(10.0, 1.0), Sample::failed("flipped".to_owned())]];
+        let columns = "impl protocol runtime contexts threads payload clients window placement work round_trips_per_s \
+            round_trips_per_s_min round_trips_per_s_max server_cpu_ns_per_round_trip floor_ratio p50_us p95_us p99_us \
+            p99_floor_ratio cpu_percent peak_rss_mib errors error";
+        for row in rows(&group(), &rounds, 3) {
+            let line = serde_json::to_value(&row).unwrap();
+            let names: Vec<_> = line.as_object().unwrap().keys().map(String::as_str).collect();
+            let mut columns: Vec<_> = columns.split_whitespace().collect();
+            columns.sort_unstable();
+            assert_eq!(names, columns);
+            assert_eq!((&line["work"], line["error"].is_null()), (&3.into(), row.errors == 0));
+            let again: Row = serde_json::from_value(line.clone()).unwrap();
+            assert_eq!(serde_json::to_value(again).unwrap(), line);
+        }
     }
 }

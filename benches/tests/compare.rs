@@ -14,7 +14,10 @@ fn rows_and_words(arguments: &str) -> (Vec<Value>, String) {
     let errors = String::from_utf8(output.stderr).expect("it is UTF-8");
     assert!(output.status.success(), "{errors}");
     let text = String::from_utf8(output.stdout).expect("it is UTF-8");
-    (text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON value")).collect(), errors)
+    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON value"));
+    let first: Value = lines.next().expect("there is a first line");
+    assert_eq!((&first["record"], &first["settings"]["seconds"]), (&"run".into(), &0.05.into()));
+    (lines.collect(), errors)
 }
 
 fn rows(arguments: &str) -> Vec<Value> {
@@ -128,6 +131,116 @@ fn both_ends_in_one_process() {
     }
     assert!(words.contains("beast: not with placement shared"), "{words}");
     assert_eq!(["hyper", "fastwebsockets", "beast"].map(|candidate| count(&rows, candidate)), [6, 6, 0]);
+}
+
+/// A file of its own for a test, removed in the end.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("bytewise-compare-{name}-{}", std::process::id())))
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).expect("the file is there")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn what_was_interrupted_is_resumed() {
+    let file = Scratch::new("resume");
+    let run = |more: &str| {
+        let times = "--seconds 0.05 --warmup 0.01 --repeat 1 --peers none --load 1x1 --topology 1x1 --runtime tokio";
+        let output = compare(&format!("{times} --payload 64,1024 --json {} {more}", file.0.display()));
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(run("").0, Some(0));
+    let whole = file.text();
+    assert_eq!(whole.lines().count(), 1 + 2 * 2);
+    // As if it had been killed within the last group: one row is whole, and one is not.
+    let cut = whole.trim_end().len() - 20;
+    std::fs::write(&file.0, &whole[..cut]).expect("it can be written");
+    let (status, words) = run("--resume");
+    assert_eq!(status, Some(0), "{words}");
+    assert!(words.contains("2 measurements") && words.contains("kept: 3 rows"), "{words}");
+    let kept = whole.lines().take(4).collect::<Vec<_>>().join("\n");
+    let text = file.text();
+    assert!(text.starts_with(&kept) && text.lines().count() == 5, "{text}");
+    let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("a JSON value");
+    assert_eq!((&last["impl"], &last["payload"]), (&"bytewise".into(), &1024.into()));
+    // There is nothing left to do.
+    let (status, words) = run("--resume");
+    assert!(status == Some(0) && words.contains("0 measurements"), "{words}");
+    let (status, words) = run("--resume --work 3");
+    assert!(status == Some(1) && words.contains("of another kind") && words.contains("\"work\":3"), "{words}");
+    assert_eq!(file.text(), text);
+}
+
+#[test]
+fn a_row_that_fails_is_kept_with_its_error_and_the_others_go_on() {
+    let file = Scratch::new("failed");
+    let times = "--seconds 0.05 --warmup 0.01 --repeat 1 --peers none --topology 1x1 --runtime tokio --payload 64";
+    let arguments = format!("{times} --load 100x1,1x1 --json {}", file.0.display());
+    // So few descriptors that nobody has a hundred connections.
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_compare")]);
+    let output = command.args(arguments.split_whitespace()).output().expect("there is a shell");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = file.text();
+    let rows: Vec<Value> = text.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(rows.len(), 4);
+    for row in &rows {
+        let has_failed = row["clients"] == 100;
+        assert_eq!((has_failed, has_failed), (row["error"].is_string(), row["floor_ratio"].is_null()), "{row}");
+    }
+    // It is there, so that it is not measured again, and still no success.
+    let output = compare(&format!("{arguments} --resume"));
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && words.contains("0 measurements"), "{words}");
+    assert_eq!(file.text(), text);
+}
+
+#[test]
+fn all_work_for_each_message_or_are_left_out() {
+    let arguments = "--payload 64 --load 2x4 --topology 1x1 --protocol framed,http,ws,https,wss --work";
+    let (rows, words) = rows_and_words(&format!("{arguments} 200000"));
+    assert!(rows.iter().all(|row| row["errors"] == 0 && row["work"] == 200000), "{rows:?}");
+    assert!(
+        ["framed", "http", "ws"].iter().all(|p| words.contains(&format!("on epoll with work over {p}"))),
+        "{words}"
+    );
+    // Each round waits for a multiplication of the one before, which takes three cycles or more. Without them a round trip
+    // costs a fraction of that.
+    for row in &rows {
+        assert!(row["server_cpu_ns_per_round_trip"].as_f64().expect("a number") > 100_000.0, "{row}");
+    }
+}
+
+#[test]
+fn a_ring_is_measured_where_there_is_one_and_else_said_to_be_missing() {
+    let arguments =
+        "--runtime io-uring --protocol framed,http,ws,https,wss --peers none --payload 64,300000 --load 2x3";
+    for placement in ["split", "shared"] {
+        let (rows, words) = rows_and_words(&format!("{arguments} --topology 1x1,2x2 --placement {placement}"));
+        assert!(rows.iter().all(|row| row["errors"] == 0), "{rows:?}");
+        let missing = words.contains("missing: bytewise on io-uring: the kernel gives no io_uring (");
+        let rings = rows.iter().filter(|row| row["runtime"] == "io-uring").count();
+        assert_eq!(rings, if missing { 0 } else { 10 }, "{words}");
+        assert_eq!(count(&rows, "floor"), 10);
+    }
+}
+
+#[test]
+fn a_thousand_connections_open_under_tls() {
+    let arguments = "--runtime tokio,epoll,io-uring --protocol wss --peers none --payload 64 --load 1000x1";
+    let rows = rows(&format!("{arguments} --topology 1x1,4x4"));
+    assert!(rows.len() >= 4 && rows.iter().all(|row| row["errors"] == 0 && row["clients"] == 1000), "{rows:?}");
 }
 
 #[test]

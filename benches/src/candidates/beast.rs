@@ -4,7 +4,7 @@ use super::{Candidate, Job};
 use crate::{
     messages::Usage,
     options::{Placement, Protocol, Runtime, Topology},
-    process,
+    process, work,
 };
 use std::{
     env, fs,
@@ -27,7 +27,7 @@ const NEEDS: &str = "needs g++ and the headers of Boost 1.81";
 
 /// An echo of whole bodies or messages by Boost.Beast, in a process of its own below this one.
 #[derive(Debug)]
-pub struct Beast {
+pub(super) struct Beast {
     running: OnceLock<Running>,
 }
 
@@ -40,15 +40,8 @@ struct Running {
 
 impl Beast {
     /// Not running.
-    #[must_use]
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { running: OnceLock::new() }
-    }
-}
-
-impl Default for Beast {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -73,7 +66,7 @@ impl Candidate for Beast {
         &[Placement::Split]
     }
 
-    fn prepare(&self, protocol: Protocol) -> Result<(), String> {
+    fn prepare(&self, _: Runtime, protocol: Protocol) -> Result<(), String> {
         build(protocol.has_tls()).map_err(|why| match protocol.has_tls() {
             false => format!("{NEEDS} ({why})"),
             true => format!("with TLS it {NEEDS} and of OpenSSL 3 ({why})"),
@@ -85,7 +78,7 @@ impl Candidate for Beast {
         let (control, theirs) = UnixStream::pair()?;
         let mut program = Command::new(program(protocol.has_tls())?);
         program
-            .args([protocol.to_string(), contexts.to_string(), threads.to_string()])
+            .args([protocol.to_string(), contexts.to_string(), threads.to_string(), work::rounds().to_string()])
             .stdin(OwnedFd::from(listener))
             .stdout(OwnedFd::from(theirs));
         if let Some(identity) = identity {

@@ -1,9 +1,10 @@
 //! What this workspace makes: one echo handler on every runtime, and the core in a bare readiness loop.
 
-use super::{BYTEWISE, Candidate, Job, epoll_tls};
+use super::{BYTEWISE, Candidate, Job, epoll_tls, io_uring};
 use crate::{
     load::companions::{Companions, Task},
     options::{Protocol, Runtime, Topology},
+    work,
 };
 use async_io::Async;
 use bytewise::{
@@ -37,7 +38,7 @@ mod epoll_ws;
 
 /// This workspace's servers.
 #[derive(Debug, Clone, Copy)]
-pub struct Bytewise;
+pub(super) struct Bytewise;
 
 impl Candidate for Bytewise {
     fn name(&self) -> &'static str {
@@ -49,15 +50,25 @@ impl Candidate for Bytewise {
     }
 
     fn runtimes(&self) -> &'static [Runtime] {
-        &[Runtime::Tokio, Runtime::Smol, Runtime::AsyncStd, Runtime::Blocking, Runtime::Epoll]
+        &[Runtime::Tokio, Runtime::Smol, Runtime::AsyncStd, Runtime::Blocking, Runtime::Epoll, Runtime::IoUring]
     }
 
     fn supports(&self, runtime: Runtime, topology: Topology) -> bool {
-        runtime != Runtime::Epoll || topology == Topology::SINGLE
+        !matches!(runtime, Runtime::Epoll | Runtime::IoUring) || topology == Topology::SINGLE
+    }
+
+    fn works(&self, runtime: Runtime, protocol: Protocol) -> bool {
+        // The examples have no place for it.
+        runtime != Runtime::Epoll || protocol.has_tls()
+    }
+
+    fn prepare(&self, runtime: Runtime, _: Protocol) -> Result<(), String> {
+        if runtime == Runtime::IoUring { io_uring::prepare() } else { Ok(()) }
     }
 
     fn serve(&self, job: Job) -> io::Result<()> {
         match job.protocol {
+            _ if job.runtime == Runtime::IoUring => io_uring::serve(job),
             Protocol::Framed => serve::<Framed<LengthPrefix>>(job, epoll_echo::serve),
             Protocol::Http => serve::<Server>(job, epoll_http::serve),
             Protocol::Ws => serve::<ws::Connection>(job, epoll_ws::serve),
@@ -107,7 +118,10 @@ impl Echo for Framed<LengthPrefix> {
 
     fn answer(&mut self, event: Frame<'_>, tx: &mut SendBuf) -> Result<(), BoxError> {
         match event {
-            Frame::Data(data) => Ok(self.send(data, tx)?),
+            Frame::Data(data) => {
+                work::message();
+                Ok(self.send(data, tx)?)
+            }
             _ => Ok(()),
         }
     }
@@ -135,7 +149,10 @@ impl Echo for Server {
                 length => self.send_response(200, NO_FIELDS, length, tx)?,
             },
             ServerEvent::Data(data) => self.send_data(data, tx)?,
-            ServerEvent::End(_) => self.send_end(NO_FIELDS, tx)?,
+            ServerEvent::End(_) => {
+                work::message();
+                self.send_end(NO_FIELDS, tx)?;
+            }
             _ => {}
         }
         Ok(())
@@ -166,6 +183,9 @@ impl Echo for ws::Connection {
     }
 
     fn answer(&mut self, event: ws::Event<'_>, tx: &mut SendBuf) -> Result<(), BoxError> {
+        if matches!(event, ws::Event::Text(_) | ws::Event::Binary(_)) {
+            work::message();
+        }
         match event {
             ws::Event::Text(text) => self.send_text(text, tx)?,
             ws::Event::Binary(data) => self.send_binary(data, tx)?,
@@ -203,7 +223,7 @@ fn serve<M: Echo>(job: Job, on_epoll: fn(TcpListener) -> io::Result<()>) -> io::
         }
         Runtime::Blocking => blocking::serve(listener, options, M::first, echo_blocking::<M>, Shutdown::new()),
         Runtime::Epoll => on_epoll(listener),
-        Runtime::Asio => Err(io::ErrorKind::Unsupported.into()),
+        Runtime::IoUring | Runtime::Asio => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 

@@ -1,12 +1,8 @@
 //! The core under [`Tls`] in a bare readiness loop: as the embedder's examples, with two more buffers.
 
-use super::{Job, bytewise::Echo};
-use crate::options::Protocol as Spoken;
-use ::bytewise::{
-    Eof, Machine, NextIo, RecvBuf, SendBuf, Spare,
-    http1::{self, Server, ServerEvent},
-    ws::{self, handshake::Upgrade},
-};
+use super::{Job, machine::Spoken};
+use crate::options::Protocol;
+use ::bytewise::{Eof, NextIo, RecvBuf, SendBuf, Spare};
 use bytewise_net::tls::Tls;
 use mio::{
     Events, Interest, Poll, Token,
@@ -27,60 +23,10 @@ const READS_PER_TURN: usize = 4;
 
 const LISTENER: Token = Token(usize::MAX);
 
-/// What is spoken.
-enum Protocol {
-    Http(Server),
-    /// HTTP, until a request is upgraded.
-    Upgrading(Server),
-    Ws(ws::Connection),
-}
-
-impl Protocol {
-    fn new(spoken: Spoken) -> Self {
-        let http = Server::new(&http1::Config::default());
-        if spoken == Spoken::Wss { Self::Upgrading(http) } else { Self::Http(http) }
-    }
-
-    fn next_io(&self) -> NextIo {
-        match self {
-            Self::Http(http) | Self::Upgrading(http) => http.next_io(),
-            Self::Ws(ws) => ws.next_io(),
-        }
-    }
-
-    /// Answers all events.
-    fn answer(&mut self, rx: &mut RecvBuf, tx: &mut SendBuf) -> io::Result<()> {
-        if let Self::Upgrading(http) = self {
-            let Some(ws) = upgrade(http, rx, tx)? else { return Ok(()) };
-            *self = Self::Ws(ws);
-        }
-        match self {
-            Self::Http(http) => answer(http, rx, tx),
-            Self::Ws(ws) => answer(ws, rx, tx),
-            Self::Upgrading(_) => Ok(()),
-        }
-    }
-}
-
-fn answer<M: Echo>(machine: &mut M, rx: &mut RecvBuf, tx: &mut SendBuf) -> io::Result<()> {
-    while let Ok(Some(event)) = machine.next_event(rx, tx) {
-        machine.answer(event, tx).map_err(io::Error::other)?;
-    }
-    Ok(())
-}
-
-fn upgrade(http: &mut Server, rx: &mut RecvBuf, tx: &mut SendBuf) -> io::Result<Option<ws::Connection>> {
-    let event = http.next_event(rx, tx).map_err(io::Error::other)?;
-    let Some(ServerEvent::Request(head)) = event else { return Ok(None) };
-    let accepted = Upgrade::parse(head).map_err(io::Error::other)?.accept(&ws::Config::default(), None);
-    http.switch(101, accepted.fields(), tx).map_err(io::Error::other)?;
-    Ok(Some(accepted.into_connection()))
-}
-
 struct Connection {
     socket: TcpStream,
     tls: Tls,
-    protocol: Protocol,
+    spoken: Spoken,
     rx: RecvBuf,
     tx: SendBuf,
     /// Whether it stands in the ready queue.
@@ -99,7 +45,7 @@ impl Connection {
     /// One read, and one write for all it led to; whether the connection goes on.
     fn round(&mut self) -> io::Result<bool> {
         self.write()?;
-        if self.protocol.next_io() != NextIo::Read {
+        if self.spoken.next_io() != NextIo::Read {
             // The client has ended it: there is nothing to linger for.
             self.tls.close();
             return self.write().map(|()| false);
@@ -113,9 +59,9 @@ impl Connection {
             n => records.filled(n),
         }
         self.tls.process(&mut self.rx, &mut self.tx).map_err(io::Error::other)?;
-        self.protocol.answer(&mut self.rx, &mut self.tx)?;
+        self.spoken.answer(&mut self.rx, &mut self.tx)?;
         self.write()?;
-        if n < size && !self.peer_closed && self.protocol.next_io() == NextIo::Read {
+        if n < size && !self.peer_closed && self.spoken.next_io() == NextIo::Read {
             // A short read has drained the socket: the next edge is still to come.
             return Err(ErrorKind::WouldBlock.into());
         }
@@ -184,15 +130,15 @@ fn accept(
     listener: &TcpListener,
     poll: &Poll,
     connections: &mut Slab<Connection>,
-    (config, spoken): (&Arc<ServerConfig>, Spoken),
+    (config, protocol): (&Arc<ServerConfig>, Protocol),
 ) -> io::Result<()> {
     while let Ok((mut socket, _)) = listener.accept() {
         socket.set_nodelay(true)?;
         let slot = connections.vacant_entry();
         poll.registry().register(&mut socket, Token(slot.key()), Interest::READABLE | Interest::WRITABLE)?;
         let tls = Tls::server(Arc::clone(config)).map_err(io::Error::other)?;
-        let (protocol, rx, tx) = (Protocol::new(spoken), RecvBuf::new(), SendBuf::new());
-        slot.insert(Connection { socket, tls, protocol, rx, tx, queued: false, peer_closed: false });
+        let (spoken, rx, tx) = (Spoken::new(protocol), RecvBuf::new(), SendBuf::new());
+        slot.insert(Connection { socket, tls, spoken, rx, tx, queued: false, peer_closed: false });
     }
     Ok(())
 }

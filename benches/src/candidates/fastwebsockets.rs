@@ -1,7 +1,7 @@
 //! fastwebsockets over hyper's upgrade, like its example `echo_server`. It writes each frame when it is sent.
 
 use super::on_tokio::{self, Io, OnTokio, Serving};
-use crate::options::Protocol;
+use crate::{options::Protocol, work};
 use bytes::Bytes;
 use fastwebsockets::{FragmentCollector, OpCode, WebSocketError, upgrade};
 use http_body_util::Empty;
@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 use std::io;
 
 /// With its defaults.
-pub const FASTWEBSOCKETS: OnTokio =
+pub(super) const FASTWEBSOCKETS: OnTokio =
     OnTokio::new("fastwebsockets", &[Protocol::Ws, Protocol::Wss], |job| on_tokio::serve_either(job, Upgrading));
 
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,10 @@ async fn echo(upgrade: upgrade::UpgradeFut) -> Result<(), WebSocketError> {
     loop {
         let frame = websocket.read_frame().await?;
         match frame.opcode {
-            OpCode::Text | OpCode::Binary => websocket.write_frame(frame).await?,
+            OpCode::Text | OpCode::Binary => {
+                work::message();
+                websocket.write_frame(frame).await?;
+            }
             OpCode::Close => return Ok(()),
             _ => {}
         }

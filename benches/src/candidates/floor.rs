@@ -4,7 +4,10 @@
 //! useless. What a server costs above this is the price of its protocol and its runtime.
 
 use super::{Candidate, FLOOR, Job, floor_tls};
-use crate::options::{Protocol, Runtime, Topology};
+use crate::{
+    options::{Protocol, Runtime, Topology},
+    work::ByLength,
+};
 use mio::{
     Events, Interest, Poll, Token,
     net::{TcpListener, TcpStream},
@@ -46,7 +49,7 @@ impl Candidate for Floor {
 
     fn serve(&self, job: Job) -> io::Result<()> {
         if let Some(config) = job.tls()? {
-            return floor_tls::serve(job.listener, &config);
+            return floor_tls::serve(job.listener, &config, job.request);
         }
         job.listener.set_nonblocking(true)?;
         let mut listener = TcpListener::from_std(job.listener);
@@ -65,7 +68,7 @@ impl Candidate for Floor {
             for event in &events {
                 let number = event.token().0;
                 if event.token() == LISTENER {
-                    accept(&listener, &poll, &mut connections)?;
+                    accept(&listener, &poll, &mut connections, job.request)?;
                 } else if let Some(connection) = &mut connections[number] {
                     connection.peer_closed |= event.is_read_closed();
                     if !std::mem::replace(&mut connection.ready, true) {
@@ -100,6 +103,7 @@ struct Connection {
     /// What could not be written yet, from `written` on.
     unwritten: Vec<u8>,
     written: usize,
+    work: ByLength,
     /// Whether it is in the queue.
     ready: bool,
     /// The peer's end of the stream was announced: no further edge will come, so read until it is there.
@@ -124,6 +128,7 @@ impl Connection {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
+            self.work.received(n);
             let written = write(&mut self.io, &block[..n])?;
             if written < n {
                 self.unwritten.extend_from_slice(&block[written..n]);
@@ -153,7 +158,12 @@ fn write(io: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     Ok(written)
 }
 
-fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Vec<Option<Connection>>) -> io::Result<()> {
+fn accept(
+    listener: &TcpListener,
+    poll: &Poll,
+    connections: &mut Vec<Option<Connection>>,
+    request: usize,
+) -> io::Result<()> {
     loop {
         let mut io = match listener.accept() {
             Ok((io, _)) => io,
@@ -164,6 +174,7 @@ fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Vec<Option<Conn
         io.set_nodelay(true)?;
         let token = Token(connections.len());
         poll.registry().register(&mut io, token, Interest::READABLE | Interest::WRITABLE)?;
-        connections.push(Some(Connection { io, unwritten: Vec::new(), written: 0, ready: false, peer_closed: false }));
+        let (unwritten, work) = (Vec::new(), ByLength::new(request));
+        connections.push(Some(Connection { io, unwritten, written: 0, work, ready: false, peer_closed: false }));
     }
 }

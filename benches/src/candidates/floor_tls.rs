@@ -2,6 +2,7 @@
 //!
 //! The same loop as without TLS, through rustls's buffered API. What came together goes back together.
 
+use crate::work::ByLength;
 use mio::{
     Events, Interest, Poll, Token,
     net::{TcpListener, TcpStream},
@@ -22,7 +23,7 @@ const BLOCKS_PER_TURN: u32 = 4;
 
 const LISTENER: Token = Token(usize::MAX);
 
-pub(super) fn serve(listener: std::net::TcpListener, config: &Arc<ServerConfig>) -> io::Result<()> {
+pub(super) fn serve(listener: std::net::TcpListener, config: &Arc<ServerConfig>, request: usize) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let mut listener = TcpListener::from_std(listener);
     let mut poll = Poll::new()?;
@@ -40,7 +41,7 @@ pub(super) fn serve(listener: std::net::TcpListener, config: &Arc<ServerConfig>)
         for event in &events {
             let number = event.token().0;
             if event.token() == LISTENER {
-                accept(&listener, &poll, &mut connections, config)?;
+                accept(&listener, &poll, &mut connections, (config, request))?;
             } else if let Some(connection) = &mut connections[number] {
                 connection.peer_closed |= event.is_read_closed();
                 if !std::mem::replace(&mut connection.ready, true) {
@@ -63,6 +64,7 @@ pub(super) fn serve(listener: std::net::TcpListener, config: &Arc<ServerConfig>)
 struct Connection {
     io: TcpStream,
     tls: ServerConnection,
+    work: ByLength,
     /// Whether it is in the queue.
     ready: bool,
     /// The peer's end of the stream was announced: no further edge will come, so read until it is there.
@@ -99,6 +101,7 @@ impl Connection {
             self.tls.reader().read_exact(&mut plaintext[end..all])?;
             end = all;
         }
+        self.work.received(end);
         self.tls.writer().write_all(&plaintext[..end])
     }
 
@@ -118,7 +121,7 @@ fn accept(
     listener: &TcpListener,
     poll: &Poll,
     connections: &mut Vec<Option<Connection>>,
-    config: &Arc<ServerConfig>,
+    (config, request): (&Arc<ServerConfig>, usize),
 ) -> io::Result<()> {
     loop {
         let mut io = match listener.accept() {
@@ -131,6 +134,6 @@ fn accept(
         poll.registry().register(&mut io, Token(connections.len()), Interest::READABLE | Interest::WRITABLE)?;
         let mut tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
         tls.set_buffer_limit(None);
-        connections.push(Some(Connection { io, tls, ready: false, peer_closed: false }));
+        connections.push(Some(Connection { io, tls, work: ByLength::new(request), ready: false, peer_closed: false }));
     }
 }

@@ -1,7 +1,7 @@
 //! nexus-web: by nexus-async-web, as its documentation shows it, and its sans-IO halves in a loop of one's own.
 
 use super::on_tokio::{self, OnTokio};
-use crate::options::Protocol;
+use crate::{options::Protocol, work};
 use nexus_async_web::{AsyncReadAdapter, ws::WsStreamBuilder};
 use nexus_web::ws::{Error, FrameWriter, Message, Role};
 use std::io;
@@ -11,12 +11,12 @@ use tokio::{
 };
 
 /// Each reply is written when it is sent.
-pub const NEXUS_WEB: OnTokio = OnTokio::new("nexus-web", &[Protocol::Ws], |job| {
+pub(super) const NEXUS_WEB: OnTokio = OnTokio::new("nexus-web", &[Protocol::Ws], |job| {
     on_tokio::serve(job, |stream| async { echo(stream).await.map_err(io::Error::other) })
 });
 
 /// Its sans-IO halves: replies to what was read at once are written at once.
-pub const NEXUS_WEB_BATCHED: OnTokio = OnTokio::new("nexus-web-batched", &[Protocol::Ws], |job| {
+pub(super) const NEXUS_WEB_BATCHED: OnTokio = OnTokio::new("nexus-web-batched", &[Protocol::Ws], |job| {
     on_tokio::serve(job, |stream| async { echo_batches(stream).await.map_err(io::Error::other) })
 });
 
@@ -30,6 +30,9 @@ async fn echo(stream: TcpStream) -> Result<(), Error> {
     let builder = WsStreamBuilder::new().write_buffer_capacity(LARGEST);
     let (mut reader, mut writer, mut io) = builder.accept(AsyncReadAdapter::new(stream)).await?;
     while let Some(message) = reader.recv(&mut io).await? {
+        if matches!(message, Message::Text(_) | Message::Binary(_)) {
+            work::message();
+        }
         match message {
             Message::Text(text) => writer.send_text(&mut io, text).await?,
             Message::Binary(data) => writer.send_binary(&mut io, data).await?,
@@ -52,6 +55,9 @@ async fn echo_batches(stream: TcpStream) -> Result<(), Error> {
                 replies.resize(most, 0);
             }
             let free = &mut replies[end..];
+            if matches!(message, Message::Text(_) | Message::Binary(_)) {
+                work::message();
+            }
             end += match message {
                 Message::Text(text) => writer.encode_text(text.as_bytes(), free),
                 Message::Binary(data) => writer.encode_binary(data, free),

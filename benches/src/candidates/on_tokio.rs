@@ -4,6 +4,7 @@ use super::{Candidate, Job};
 use crate::{
     load::companions::Companions,
     options::{Protocol, Runtime, Topology},
+    work,
 };
 use bytewise_net::tokio::Stream;
 use futures_util::{FutureExt, Sink, SinkExt, Stream as Messages, StreamExt};
@@ -66,7 +67,7 @@ pub(super) enum Flush {
     EachBatch,
 }
 
-/// Sends back what `reply` makes of each message.
+/// Does the work of each message, and sends back what `reply` makes of it.
 pub(super) async fn echo<In, Out, E, M>(
     mut messages: M,
     flush: Flush,
@@ -76,6 +77,7 @@ where
     M: Messages<Item = Result<In, E>> + Sink<Out, Error = E> + Unpin,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let reply = |message| reply(message).inspect(|_| work::message());
     while let Some(first) = messages.next().await {
         if let Some(reply) = reply(first.map_err(io::Error::other)?) {
             messages.feed(reply).await.map_err(io::Error::other)?;

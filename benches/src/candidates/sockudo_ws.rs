@@ -7,7 +7,7 @@ use std::io;
 use tokio::net::TcpStream;
 
 /// Flushes once per batch.
-pub const SOCKUDO_WS: OnTokio = OnTokio::new("sockudo-ws", &[Protocol::Ws], |job| {
+pub(super) const SOCKUDO_WS: OnTokio = OnTokio::new("sockudo-ws", &[Protocol::Ws], |job| {
     // Otherwise the first connection waits until the clock is calibrated.
     sockudo_ws::init_clock();
     on_tokio::serve(job, connection)

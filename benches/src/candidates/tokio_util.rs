@@ -7,12 +7,12 @@ use tokio::net::TcpStream;
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 /// Flushes after each message.
-pub const TOKIO_UTIL: OnTokio = OnTokio::new("tokio-util", &[Protocol::Framed], |job| {
+pub(super) const TOKIO_UTIL: OnTokio = OnTokio::new("tokio-util", &[Protocol::Framed], |job| {
     on_tokio::serve(job, |stream| echo(Framed::new(stream, codec()), Flush::EachMessage))
 });
 
 /// Flushes once per batch.
-pub const TOKIO_UTIL_BATCHED: OnTokio = OnTokio::new("tokio-util-batched", &[Protocol::Framed], |job| {
+pub(super) const TOKIO_UTIL_BATCHED: OnTokio = OnTokio::new("tokio-util-batched", &[Protocol::Framed], |job| {
     on_tokio::serve(job, |stream| {
         let mut framed = Framed::with_capacity(stream, codec(), BATCH);
         framed.set_backpressure_boundary(BATCH);

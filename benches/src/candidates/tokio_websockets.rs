@@ -1,7 +1,7 @@
 //! tokio-websockets, as its examples show it and as one writes it for throughput.
 
 use super::on_tokio::{self, Flush, Io, OnTokio, Serving};
-use crate::options::Protocol;
+use crate::{options::Protocol, work};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use std::io;
 use tokio_websockets::{Config, Error, Message, ServerBuilder};
@@ -9,11 +9,11 @@ use tokio_websockets::{Config, Error, Message, ServerBuilder};
 const PROTOCOLS: &[Protocol] = &[Protocol::Ws, Protocol::Wss];
 
 /// Flushes after each message.
-pub const TOKIO_WEBSOCKETS: OnTokio =
+pub(super) const TOKIO_WEBSOCKETS: OnTokio =
     OnTokio::new("tokio-websockets", PROTOCOLS, |job| on_tokio::serve_either(job, EachMessage));
 
 /// Flushes once per batch.
-pub const TOKIO_WEBSOCKETS_BATCHED: OnTokio =
+pub(super) const TOKIO_WEBSOCKETS_BATCHED: OnTokio =
     OnTokio::new("tokio-websockets-batched", PROTOCOLS, |job| on_tokio::serve_either(job, EachBatch));
 
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +53,7 @@ async fn echo_batches(io: impl Io) -> Result<(), Error> {
             batch.push(message?);
         }
         for reply in batch.drain(..).filter_map(data) {
+            work::message();
             websocket.feed(reply).await?;
         }
         websocket.flush().await?;

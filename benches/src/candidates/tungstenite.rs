@@ -8,11 +8,11 @@ use tokio_tungstenite::{accept_async, tungstenite::Message};
 const PROTOCOLS: &[Protocol] = &[Protocol::Ws, Protocol::Wss];
 
 /// Flushes after each message.
-pub const TUNGSTENITE: OnTokio =
+pub(super) const TUNGSTENITE: OnTokio =
     OnTokio::new("tungstenite", PROTOCOLS, |job| on_tokio::serve_either(job, Tungstenite(Flush::EachMessage)));
 
 /// Flushes once per batch.
-pub const TUNGSTENITE_BATCHED: OnTokio =
+pub(super) const TUNGSTENITE_BATCHED: OnTokio =
     OnTokio::new("tungstenite-batched", PROTOCOLS, |job| on_tokio::serve_either(job, Tungstenite(Flush::EachBatch)));
 
 #[derive(Debug, Clone, Copy)]
