@@ -2,6 +2,8 @@
 //!
 //! Here are `bytewise`, and what is compared with it by hand; peers are where they are used.
 
+pub mod deflate;
+pub mod echo;
 mod fixed;
 pub mod framed;
 pub mod http;

@@ -2,6 +2,7 @@
 
 use super::{
     Candidate, FIXED,
+    fixed::Fixed,
     workload::{MAX_BODY, Workload},
 };
 use bytewise::{
@@ -142,4 +143,29 @@ pub fn encode(payload: &[u8]) -> Candidate<'_> {
         })
     };
     Candidate::new("bytewise", pass)
+}
+
+/// An echo between fixed buffers.
+#[must_use]
+pub fn hand_echo(work: &Workload) -> Candidate<'_> {
+    let (mut rx, mut tx) = (Fixed::new(FIXED), vec![0; FIXED]);
+    let pass = move || {
+        let mut messages = 0;
+        for block in work.blocks() {
+            rx.push(block);
+            let mut end = 0;
+            while let Some(length) = rx.unread().first_chunk() {
+                let body = u32::from_be_bytes(*length) as usize;
+                assert!(body <= MAX_BODY, "above the limit");
+                let Some(frame) = rx.unread().get(..4 + body) else { break };
+                tx[end..][..frame.len()].copy_from_slice(frame);
+                end += frame.len();
+                rx.take(4 + body);
+                messages += 1;
+            }
+            black_box(&tx[..end]);
+        }
+        messages
+    };
+    Candidate::new("hand", pass)
 }

@@ -43,7 +43,7 @@ pub fn post(body: &[u8]) -> Vec<u8> {
     format!("POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len()).into_bytes()
 }
 
-fn config() -> Config {
+pub(super) fn config() -> Config {
     Config::default().with_max_head(MAX_HEAD)
 }
 
@@ -80,16 +80,7 @@ pub fn echo(work: &Workload) -> Candidate<'_> {
         for block in work.blocks() {
             rx.push(block);
             while let Some(event) = http.next_event(&mut rx, &mut tx).expect("requests are as they were sent") {
-                let sent = match event {
-                    ServerEvent::Request(head) => http.send_response(200, NO_FIELDS, head.body_length(), &mut tx),
-                    ServerEvent::Data(data) => http.send_data(data, &mut tx),
-                    ServerEvent::End(_) => {
-                        messages += 1;
-                        http.send_end(NO_FIELDS, &mut tx)
-                    }
-                    _ => Ok(()),
-                };
-                sent.expect("it was asked for");
+                messages += answer(event, &mut http, &mut tx);
             }
             write(&mut tx);
         }
@@ -98,7 +89,22 @@ pub fn echo(work: &Workload) -> Candidate<'_> {
     Candidate::new("bytewise", pass)
 }
 
-fn write(tx: &mut SendBuf) {
+/// How many requests that ends.
+#[inline]
+pub(super) fn answer(event: ServerEvent<'_>, http: &mut Server, tx: &mut SendBuf) -> u64 {
+    let ended = matches!(event, ServerEvent::End(_));
+    let sent = match event {
+        ServerEvent::Request(head) => http.send_response(200, NO_FIELDS, head.body_length(), tx),
+        ServerEvent::Data(data) => http.send_data(data, tx),
+        ServerEvent::End(_) => http.send_end(NO_FIELDS, tx),
+        _ => Ok(()),
+    };
+    sent.expect("it was asked for");
+    u64::from(ended)
+}
+
+/// Only looked at.
+pub(super) fn write(tx: &mut SendBuf) {
     while !tx.is_empty() {
         let n = black_box(tx.pending()).len();
         tx.consume(n);

@@ -4,6 +4,7 @@ use super::{
     Candidate, FIXED,
     fixed::Fixed,
     framed::{BATCH, batches},
+    http::write,
     workload::{MAX_BODY, Workload},
 };
 use bytewise::{
@@ -135,7 +136,7 @@ pub fn hand_decode(work: &Workload, kind: Kind) -> Candidate<'_> {
     Candidate::new("hand", pass)
 }
 
-fn config() -> Config {
+pub(super) fn config() -> Config {
     Config::default().with_max_message(MAX_BODY)
 }
 
@@ -201,11 +202,33 @@ pub fn encode<'p>(name: &'static str, payload: impl Into<Payload<'p>> + Clone + 
             for _ in 0..BATCH {
                 ws.send_binary(black_box(&payload).clone(), &mut tx).expect("the connection is open");
             }
-            while !tx.is_empty() {
-                let n = black_box(tx.pending()).len();
-                tx.consume(n);
-            }
+            write(&mut tx);
         })
     };
     Candidate::new(name, pass)
+}
+
+/// An echo between fixed buffers.
+#[must_use]
+pub fn hand_echo(work: &Workload) -> Candidate<'_> {
+    let (mut rx, mut tx) = (Fixed::new(FIXED), vec![0; FIXED]);
+    let pass = move || {
+        let mut messages = 0;
+        for block in work.blocks() {
+            rx.push(block);
+            let mut end = 0;
+            while let Some((start, length, key)) = header(rx.unread(), Kind::Binary) {
+                let Some(payload) = rx.unread_mut().get_mut(start..start + length) else { break };
+                unmask(payload, key);
+                end += put_header(&mut tx[end..], Kind::Binary, length, None);
+                tx[end..][..length].copy_from_slice(payload);
+                end += length;
+                rx.take(start + length);
+                messages += 1;
+            }
+            black_box(&tx[..end]);
+        }
+        messages
+    };
+    Candidate::new("hand", pass)
 }
