@@ -122,13 +122,15 @@ fn count(options: &Options, callgrind: &Callgrind) -> io::Result<()> {
         }
     }
     match &before {
+        None if options.save_baseline => {}
         None => eprintln!("there is no baseline at {}: --save-baseline makes one", options.baseline.display()),
         Some(before) => before.differences(&tools).iter().for_each(|difference| eprintln!("warning: {difference}")),
     }
-    eprintln!("profiles, for callgrind_annotate: {}", callgrind.profiles.display());
     if options.save_baseline {
         Baseline { tools, counted }.write(&options.baseline)?;
+        eprintln!("these are the baseline now: {}", options.baseline.display());
     }
+    eprintln!("profiles, for callgrind_annotate: {}", callgrind.profiles.display());
     Ok(())
 }
 
