@@ -90,7 +90,7 @@ pub fn echo(work: &Workload) -> Candidate<'_> {
 }
 
 /// How many requests that ends.
-#[inline(always)]
+#[inline]
 pub(super) fn answer(event: ServerEvent<'_>, http: &mut Server, tx: &mut SendBuf) -> u64 {
     let mut ended = 0;
     let sent = match event {
