@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod candidates;
+pub mod cases;
 pub mod child;
 pub mod compare;
 pub mod load;

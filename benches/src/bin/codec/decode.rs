@@ -1,13 +1,12 @@
 //! Decoding: `bytewise` beside `tokio-util`, `hand` and `floor`.
 
-use crate::{
-    measure::{Candidate, Case, FIXED, Row, Sampling, floor, rows as measure},
-    workload::{Delivery, MAX_BODY, Workload},
-};
+use crate::measure::{Case, Row, Sampling, rows as measure};
 use bytes::BytesMut;
-use bytewise::{
-    Machine, RecvBuf, SendBuf,
-    framing::{ByteOrder, Crc32, Frame, Framed, Framing, LengthPrefix, Magic, Width},
+use bytewise::framing::{ByteOrder, Crc32, Magic};
+use bytewise_bench::cases::{
+    Candidate, floor,
+    framed::{decode, framing, hand_decode, header},
+    workload::{Delivery, MAX_BODY, Workload},
 };
 use std::hint::black_box;
 use tokio_util::codec::{Decoder, LengthDelimitedCodec};
@@ -27,7 +26,7 @@ pub(crate) fn rows(filter: &str, sampling: Sampling) -> Vec<Row> {
                 let name = format!("decode/{body}/{block}/{}", delivery.name());
                 if name.contains(filter) {
                     let case = Case { name, block: Some(block), body, delivery: delivery.name() };
-                    let work = Workload::new(body, block, delivery, |body| (body.len() as u32).to_be_bytes().into());
+                    let work = Workload::new(body, block, delivery, header);
                     rows.extend(measure(&case, sampling, plain(&work)));
                 }
             }
@@ -45,78 +44,19 @@ pub(crate) fn rows(filter: &str, sampling: Sampling) -> Vec<Row> {
 }
 
 fn plain(work: &Workload) -> Vec<Candidate<'_>> {
-    let framing = || LengthPrefix::new(Width::U32, ByteOrder::Big, MAX_BODY);
-    let mut candidates = vec![floor(work), hand(work, 4, |_, _| true)];
-    candidates.extend(INITIAL.map(|initial| bytewise(work, initial, framing())));
+    let mut candidates = vec![floor(work), hand_decode(work, 4, |_, _| true)];
+    candidates.extend(INITIAL.map(|initial| decode(work, initial, framing())));
     candidates.extend(INITIAL.map(|initial| tokio_util(work, initial)));
     candidates
 }
 
 /// A header of a magic, the length and a CRC-32 of the body, all of them checked.
 fn checked(work: &Workload) -> Vec<Candidate<'_>> {
-    let framing = LengthPrefix::new(Width::U32, ByteOrder::Big, MAX_BODY).with_header(4, 4);
-    let framing = framing.with_check((Magic::new(0, &MAGIC[..]), Crc32::new(8, ByteOrder::Big)));
+    let framing = framing().with_header(4, 4).with_check((Magic::new(0, &MAGIC[..]), Crc32::new(8, ByteOrder::Big)));
     let check = |header: &[u8], body: &[u8]| {
         header.starts_with(&MAGIC) && header.ends_with(&crc32fast::hash(body).to_be_bytes())
     };
-    vec![floor(work), hand(work, 12, check), bytewise(work, INITIAL[0], framing)]
-}
-
-/// A loop by hand over a fixed buffer: the same blocks, the same limit. The length stands in the last four bytes of a
-/// header of four, or in the middle ones of one of twelve.
-fn hand<'w>(work: &'w Workload, header: usize, check: impl Fn(&[u8], &[u8]) -> bool + 'w) -> Candidate<'w> {
-    let mut buf = vec![0; FIXED];
-    let (mut start, mut end) = (0, 0);
-    let at = if header == 4 { 0 } else { 4 };
-    let pass = move || {
-        let mut messages = 0;
-        for block in work.blocks() {
-            if buf.len() - end < block.len() {
-                buf.copy_within(start..end, 0);
-                (start, end) = (0, end - start);
-            }
-            buf[end..][..block.len()].copy_from_slice(block);
-            end += block.len();
-            while end - start >= header {
-                let Some(length) = buf[start + at..end].first_chunk() else { break };
-                let body = u32::from_be_bytes(*length) as usize;
-                assert!(body <= MAX_BODY, "above the limit");
-                if end - start - header < body {
-                    break;
-                }
-                let frame = &buf[start..start + header + body];
-                assert!(check(&frame[..header], &frame[header..]), "not as it was sent");
-                black_box(&frame[header..]);
-                start += header + body;
-                messages += 1;
-            }
-            if start == end {
-                (start, end) = (0, 0);
-            }
-        }
-        messages
-    };
-    Candidate { name: "hand", initial: None, pass: Box::new(pass) }
-}
-
-fn bytewise<'w>(work: &'w Workload, initial: usize, framing: impl Framing + 'w) -> Candidate<'w> {
-    let mut rx = RecvBuf::with_limits(initial, RecvBuf::READ_AHEAD, usize::MAX);
-    let mut tx = SendBuf::new();
-    let mut frames = Framed::new(framing);
-    let pass = move || {
-        let mut messages = 0;
-        for block in work.blocks() {
-            rx.push(block);
-            while let Some(frame) = frames.next_event(&mut rx, &mut tx).expect("frames are as they were sent") {
-                if let Frame::Data(frame) = frame {
-                    black_box(frame);
-                    messages += 1;
-                }
-            }
-        }
-        messages
-    };
-    Candidate { name: "bytewise", initial: Some(initial), pass: Box::new(pass) }
+    vec![floor(work), hand_decode(work, 12, check), decode(work, INITIAL[0], framing)]
 }
 
 fn tokio_util(work: &Workload, initial: usize) -> Candidate<'_> {

@@ -5,12 +5,10 @@
 
 mod decode;
 mod encode;
-mod fixed;
 mod http;
 mod measure;
 mod memory;
 mod table;
-mod workload;
 mod ws;
 mod wss;
 

@@ -1,26 +1,14 @@
 //! Samples of CPU time, interleaved, and allocations.
 
-use crate::workload::Workload;
+use bytewise_bench::cases::Candidate;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use std::hint::black_box;
-
-/// Bytes of the buffers of `hand` and `floor`: two of the largest blocks or bodies.
-pub(crate) const FIXED: usize = 2 << 16;
 
 /// How often and how long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sampling {
     pub(crate) rounds: usize,
     pub(crate) millis: u64,
-}
-
-/// Something measured: one call is one pass over the same work, in steady state from the second on.
-pub(crate) struct Candidate<'w> {
-    pub(crate) name: &'static str,
-    /// First allocation of its receive buffer, bytes; `None` where that makes no difference.
-    pub(crate) initial: Option<usize>,
-    pub(crate) pass: Box<dyn FnMut() -> u64 + 'w>,
 }
 
 /// One line of the result.
@@ -88,24 +76,6 @@ pub(crate) fn rows(case: &Case, sampling: Sampling, mut candidates: Vec<Candidat
             allocations_per_message,
         })
         .collect()
-}
-
-/// Only copies the blocks.
-pub(crate) fn floor(work: &Workload) -> Candidate<'_> {
-    let mut buf = vec![0; FIXED];
-    let mut end = 0;
-    let pass = move || {
-        for block in work.blocks() {
-            if buf.len() - end < block.len() {
-                end = 0;
-            }
-            buf[end..][..block.len()].copy_from_slice(block);
-            end += block.len();
-            black_box(&buf);
-        }
-        work.messages
-    };
-    Candidate { name: "floor", initial: None, pass: Box::new(pass) }
 }
 
 /// How many passes take so many milliseconds.

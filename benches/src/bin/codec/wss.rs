@@ -1,32 +1,11 @@
 //! WebSocket under TLS, both ends on one thread: a client sends sixteen messages at once, a server sends them back.
 
 mod peers;
-mod pipe;
 
-use crate::measure::{Candidate, Case, Row, Sampling, rows as measure};
-use bytewise::{
-    Machine, RecvBuf, SendBuf,
-    ws::{Config, Connection, Event, MaskKeys, handshake::Negotiated},
-};
-use bytewise_bench::tls::{Identity, client as trusting};
-use bytewise_net::tls::Tls;
-use pipe::Pipe;
-use rustls::{ClientConfig, ServerConfig, pki_types::ServerName};
-use std::{
-    hint::black_box,
-    io::{Read, Write},
-    sync::Arc,
-};
+use crate::measure::{Case, Row, Sampling, rows as measure};
+use bytewise_bench::cases::wss::{Secrets, bytewise};
 
 const BODIES: [usize; 3] = [64, 1024, 16_384];
-
-/// Messages that are in flight.
-const WINDOW: usize = 16;
-
-/// Times that so many are sent in a pass.
-const BATCHES: usize = 4;
-
-const AS_SENT: &str = "messages are as they were sent";
 
 pub(crate) fn rows(filter: &str, sampling: Sampling) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -34,137 +13,11 @@ pub(crate) fn rows(filter: &str, sampling: Sampling) -> Vec<Row> {
         let name = format!("wss/echo/{body}");
         if name.contains(filter) {
             let payload: Vec<u8> = (0..body).map(|i| i as u8).collect();
-            let secrets = Secrets::new();
-            let (client, server) = bytewise(&secrets);
-            let mut candidates = vec![peers::floor(&payload, &secrets), echo("bytewise", &payload, client, server)];
+            let secrets = Secrets::make();
+            let mut candidates = vec![peers::floor(&payload, &secrets), bytewise(&payload, &secrets)];
             candidates.extend(peers::all(&payload, &secrets));
             rows.extend(measure(&Case { name, block: None, body, delivery: "batch16" }, sampling, candidates));
         }
     }
     rows
-}
-
-/// What both ends need for TLS.
-struct Secrets {
-    client: Arc<ClientConfig>,
-    name: ServerName<'static>,
-    server: Arc<ServerConfig>,
-}
-
-impl Secrets {
-    fn new() -> Self {
-        let identity = Identity::new().expect("a certificate can be made");
-        let (client, name) = trusting(identity.certificate()).expect("a certificate can be trusted");
-        Self { client, name, server: identity.server().expect("a certificate can be used") }
-    }
-}
-
-/// One end of a connection.
-trait End {
-    /// To be flushed.
-    fn send(&mut self, payload: &[u8]);
-    fn flush(&mut self);
-    /// Sends back all messages that came, and flushes.
-    fn echo(&mut self);
-    /// How many messages came; all have the same length.
-    fn receive(&mut self, length: usize) -> usize;
-}
-
-fn echo<'p>(
-    name: &'static str,
-    payload: &'p [u8],
-    mut client: impl End + 'p,
-    mut server: impl End + 'p,
-) -> Candidate<'p> {
-    let pass = move || {
-        for _ in 0..BATCHES {
-            for _ in 0..WINDOW {
-                client.send(black_box(payload));
-            }
-            client.flush();
-            let mut received = 0;
-            while received < WINDOW {
-                server.echo();
-                received += client.receive(payload.len());
-                client.flush();
-            }
-        }
-        (BATCHES * WINDOW) as u64
-    };
-    Candidate { name, initial: None, pass: Box::new(pass) }
-}
-
-struct Bytewise {
-    ws: Connection,
-    tls: Tls,
-    rx: RecvBuf,
-    tx: SendBuf,
-    pipe: Pipe,
-}
-
-fn bytewise(secrets: &Secrets) -> (Bytewise, Bytewise) {
-    let config = Config::default();
-    let keys = MaskKeys::from_seed([7; 32]);
-    let (one, other) = Pipe::pair();
-    let tls = Tls::client(Arc::clone(&secrets.client), secrets.name.clone()).expect("the configuration can be used");
-    let mut client = Bytewise::new(Connection::client(&config, Negotiated::default(), keys), tls, one);
-    let tls = Tls::server(Arc::clone(&secrets.server)).expect("the configuration can be used");
-    let mut server = Bytewise::new(Connection::server(&config, Negotiated::default()), tls, other);
-    while client.tls.is_handshaking() || server.tls.is_handshaking() {
-        client.flush();
-        server.echo();
-        client.receive(0);
-    }
-    (client, server)
-}
-
-impl Bytewise {
-    fn new(ws: Connection, tls: Tls, pipe: Pipe) -> Self {
-        Self { ws, tls, rx: RecvBuf::new(), tx: SendBuf::new(), pipe }
-    }
-
-    fn read(&mut self, mut each: impl FnMut(&mut Connection, &[u8], &mut SendBuf)) {
-        while let Ok(n) = self.pipe.read(self.tls.wire().0.space()) {
-            self.tls.wire().0.filled(n);
-            self.tls.process(&mut self.rx, &mut self.tx).expect(AS_SENT);
-            while let Some(event) = self.ws.next_event(&mut self.rx, &mut self.tx).expect(AS_SENT) {
-                if let Event::Binary(data) = event {
-                    each(&mut self.ws, data, &mut self.tx);
-                }
-            }
-        }
-    }
-}
-
-impl End for Bytewise {
-    fn send(&mut self, payload: &[u8]) {
-        self.ws.send_binary(payload, &mut self.tx).expect("the connection is open");
-    }
-
-    fn flush(&mut self) {
-        loop {
-            self.tls.process(&mut self.rx, &mut self.tx).expect(AS_SENT);
-            let records = self.tls.wire().1;
-            if records.is_empty() {
-                return;
-            }
-            while let Ok(n @ 1..) = self.pipe.write(records.pending()) {
-                records.consume(n);
-            }
-        }
-    }
-
-    fn echo(&mut self) {
-        self.read(|ws, data, tx| ws.send_binary(data, tx).expect("the connection is open"));
-        self.flush();
-    }
-
-    fn receive(&mut self, length: usize) -> usize {
-        let mut messages = 0;
-        self.read(|_, data, _| {
-            assert_eq!(black_box(data).len(), length);
-            messages += 1;
-        });
-        messages
-    }
 }

@@ -1,7 +1,7 @@
 //! hyper's server over memory, polled by hand: no runtime and no system call.
 
-use crate::{measure::Candidate, workload::Workload};
 use bytes::Bytes;
+use bytewise_bench::cases::{Candidate, workload::Workload};
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Request, Response,
@@ -122,5 +122,5 @@ pub(crate) fn hyper(work: &Workload) -> Candidate<'_> {
         assert!(memory.written.get() as u64 > answered.get(), "requests were not answered");
         answered.get()
     };
-    Candidate { name: "hyper", initial: None, pass: Box::new(pass) }
+    Candidate::new("hyper", pass)
 }

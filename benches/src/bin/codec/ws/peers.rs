@@ -1,12 +1,13 @@
 //! Peers. Those that do I/O themselves read from memory, polled by hand.
 
-use super::{Role, in_memory::Memory};
-use crate::{
-    encode::{BATCH, batches},
-    measure::Candidate,
-    workload::{MAX_BODY, Workload},
-};
+use super::in_memory::Memory;
 use bytes::{Bytes, BytesMut};
+use bytewise_bench::cases::{
+    Candidate,
+    framed::{BATCH, batches},
+    workload::{MAX_BODY, Workload},
+    ws::Role,
+};
 use fastwebsockets::{FragmentCollector, Frame, Payload, WebSocket as FastWebSocket};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use nexus_web::ws::{FrameReader, FrameWriter};
@@ -46,17 +47,13 @@ pub(super) fn encoding(payload: &[u8], role: Role) -> [Candidate<'_>; 5] {
     ]
 }
 
-fn candidate<'w>(name: &'static str, pass: impl FnMut() -> u64 + 'w) -> Candidate<'w> {
-    Candidate { name, initial: None, pass: Box::new(pass) }
-}
-
 const AS_SENT: &str = "messages are as they were sent";
 
 fn tungstenite_decoding(work: &Workload) -> Candidate<'_> {
     let memory = Memory::default();
     let config = WebSocketConfig::default().max_message_size(Some(MAX_BODY));
     let mut ws = WebSocket::from_raw_socket(memory.clone(), tungstenite::protocol::Role::Server, Some(config));
-    candidate("tungstenite", move || {
+    Candidate::new("tungstenite", move || {
         let mut messages = 0;
         for block in work.blocks() {
             memory.receive(block);
@@ -88,7 +85,7 @@ fn fastwebsockets_decoding(work: &Workload) -> Candidate<'_> {
             }
         }
     });
-    candidate("fastwebsockets", move || {
+    Candidate::new("fastwebsockets", move || {
         messages.set(0);
         for block in work.blocks() {
             memory.receive(block);
@@ -102,7 +99,7 @@ fn tokio_websockets_decoding(work: &Workload) -> Candidate<'_> {
     let memory = Memory::default();
     let limits = Limits::default().max_payload_len(Some(MAX_BODY));
     let mut ws = ServerBuilder::new().limits(limits).serve(memory.clone());
-    candidate("tokio-websockets", move || {
+    Candidate::new("tokio-websockets", move || {
         let mut messages = 0;
         for block in work.blocks() {
             memory.receive(block);
@@ -118,7 +115,7 @@ fn tokio_websockets_decoding(work: &Workload) -> Candidate<'_> {
 fn nexus_web_decoding(work: &Workload) -> Candidate<'_> {
     let builder = FrameReader::builder().role(nexus_web::ws::Role::Server);
     let mut reader = builder.max_frame_size(MAX_BODY as u64).max_message_size(MAX_BODY).build();
-    candidate("nexus-web", move || {
+    Candidate::new("nexus-web", move || {
         let mut messages = 0;
         for block in work.blocks() {
             reader.read(block).expect("there is room");
@@ -134,7 +131,7 @@ fn nexus_web_decoding(work: &Workload) -> Candidate<'_> {
 fn sockudo_ws_decoding(work: &Workload) -> Candidate<'_> {
     let mut ws = Protocol::new(sockudo_ws::Role::Server, MAX_BODY, MAX_BODY);
     let (mut rx, mut received) = (BytesMut::with_capacity(sockudo_ws::RECV_BUFFER_SIZE), Vec::new());
-    candidate("sockudo-ws", move || {
+    Candidate::new("sockudo-ws", move || {
         let mut messages = 0;
         for block in work.blocks() {
             rx.extend_from_slice(block);
@@ -158,7 +155,7 @@ fn tungstenite_encoding(payload: &[u8], role: Role) -> Candidate<'_> {
     };
     let payload = Bytes::copy_from_slice(payload);
     let mut ws = WebSocket::from_raw_socket(Memory::default(), role, None);
-    candidate("tungstenite", move || {
+    Candidate::new("tungstenite", move || {
         batches(|| {
             for _ in 0..BATCH {
                 ws.write(Message::Binary(black_box(&payload).clone())).expect(OPEN);
@@ -175,7 +172,7 @@ fn fastwebsockets_encoding(payload: &[u8], role: Role) -> Candidate<'_> {
         Role::Client => fastwebsockets::Role::Client,
     };
     let mut ws = FastWebSocket::after_handshake(Memory::default(), role);
-    candidate("fastwebsockets", move || {
+    Candidate::new("fastwebsockets", move || {
         batches(|| {
             for _ in 0..BATCH {
                 let frame = Frame::binary(Payload::Borrowed(black_box(payload)));
@@ -192,7 +189,7 @@ fn tokio_websockets_encoding(payload: &[u8], role: Role) -> Candidate<'_> {
         Role::Server => ServerBuilder::new().config(config).serve(Memory::default()),
         Role::Client => ClientBuilder::new().config(config).take_over(Memory::default()),
     };
-    candidate("tokio-websockets", move || {
+    Candidate::new("tokio-websockets", move || {
         batches(|| {
             for _ in 0..BATCH {
                 let message = tokio_websockets::Message::binary(black_box(&payload).clone());
@@ -209,7 +206,7 @@ fn nexus_web_encoding(payload: &[u8], role: Role) -> Candidate<'_> {
         Role::Client => nexus_web::ws::Role::Client,
     });
     let mut buf = vec![0; BATCH * writer.max_encoded_len(payload.len())];
-    candidate("nexus-web", move || {
+    Candidate::new("nexus-web", move || {
         batches(|| {
             let mut end = 0;
             for _ in 0..BATCH {
@@ -227,7 +224,7 @@ fn sockudo_ws_encoding(payload: &[u8], role: Role) -> Candidate<'_> {
     };
     let payload = Bytes::copy_from_slice(payload);
     let (mut ws, mut buf) = (Protocol::new(role, MAX_BODY, MAX_BODY), BytesMut::new());
-    candidate("sockudo-ws", move || {
+    Candidate::new("sockudo-ws", move || {
         batches(|| {
             for _ in 0..BATCH {
                 let message = sockudo_ws::Message::Binary(black_box(&payload).clone());

@@ -1,8 +1,10 @@
 //! rustls alone, which is the floor; and peers over it as one would write them for throughput: a flush per batch.
 
-use super::{AS_SENT, End, Secrets, echo, pipe::Pipe};
-use crate::measure::Candidate;
 use bytes::Bytes;
+use bytewise_bench::cases::{
+    Candidate,
+    wss::{AS_SENT, End, Pipe, Secrets, echo},
+};
 use futures_util::{FutureExt, SinkExt, StreamExt, future::join};
 use rustls::{ClientConnection, ConnectionCommon, ServerConnection, SideData, StreamOwned};
 use std::{
@@ -16,7 +18,7 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 use tokio_tungstenite::tungstenite::{
-    self, Error,
+    Error,
     protocol::{Message, Role, WebSocket},
 };
 use tokio_websockets::{ClientBuilder, Config, ServerBuilder, WebSocketStream};
@@ -103,8 +105,10 @@ fn tungstenite<'p>(payload: &'p [u8], secrets: &Secrets) -> Candidate<'p> {
     let ((client, one), (server, other)) = rustls(secrets);
     let client = WebSocket::from_raw_socket(StreamOwned::new(client, one), Role::Client, None);
     let server = WebSocket::from_raw_socket(StreamOwned::new(server, other), Role::Server, None);
-    echo("tungstenite", payload, client, server)
+    echo("tungstenite", payload, Tungstenite(client), Tungstenite(server))
 }
+
+struct Tungstenite<S>(WebSocket<S>);
 
 /// The next message, unless there is none yet.
 fn next<S: Read + Write>(ws: &mut WebSocket<S>) -> Option<Message> {
@@ -115,25 +119,24 @@ fn next<S: Read + Write>(ws: &mut WebSocket<S>) -> Option<Message> {
     }
 }
 
-impl<S: Read + Write> End for WebSocket<S> {
+impl<S: Read + Write> End for Tungstenite<S> {
     fn send(&mut self, payload: &[u8]) {
-        self.write(Message::Binary(Bytes::copy_from_slice(payload))).expect(OPEN);
+        self.0.write(Message::Binary(Bytes::copy_from_slice(payload))).expect(OPEN);
     }
 
     fn flush(&mut self) {
-        let flushed: tungstenite::Result<()> = Self::flush(self);
-        flushed.expect(OPEN);
+        self.0.flush().expect(OPEN);
     }
 
     fn echo(&mut self) {
-        while let Some(message) = next(self) {
-            self.write(message).expect(OPEN);
+        while let Some(message) = next(&mut self.0) {
+            self.0.write(message).expect(OPEN);
         }
-        End::flush(self);
+        self.flush();
     }
 
     fn receive(&mut self, length: usize) -> usize {
-        std::iter::from_fn(|| next(self)).inspect(|message| assert_eq!(black_box(message).len(), length)).count()
+        std::iter::from_fn(|| next(&mut self.0)).inspect(|message| assert_eq!(black_box(message).len(), length)).count()
     }
 }
 
@@ -151,38 +154,40 @@ fn tokio_websockets<'p>(payload: &'p [u8], secrets: &Secrets) -> Candidate<'p> {
     let config = Config::default().flush_threshold(64 * 1024);
     let client = ClientBuilder::new().config(config).take_over(shaken(client));
     let server = ServerBuilder::new().config(config).serve(shaken(server));
-    echo("tokio-websockets", payload, client, server)
+    echo("tokio-websockets", payload, TokioWebSockets(client), TokioWebSockets(server))
 }
 
 fn shaken<T>(tls: io::Result<T>) -> T {
     tls.expect("hands are shaken")
 }
 
+struct TokioWebSockets<T>(WebSocketStream<T>);
+
 /// Whoever asks it for the next message makes it flush: so all are taken before the first is sent.
-impl<T: AsyncRead + AsyncWrite + Unpin> End for WebSocketStream<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin> End for TokioWebSockets<T> {
     fn send(&mut self, payload: &[u8]) {
         let message = tokio_websockets::Message::binary(Bytes::copy_from_slice(payload));
-        self.feed(message).now_or_never().expect("there is room").expect(OPEN);
+        self.0.feed(message).now_or_never().expect("there is room").expect(OPEN);
     }
 
     fn flush(&mut self) {
-        SinkExt::flush(self).now_or_never().expect("there is room").expect(OPEN);
+        self.0.flush().now_or_never().expect("there is room").expect(OPEN);
     }
 
     fn echo(&mut self) {
         let mut batch = Vec::new();
-        while let Some(Some(message)) = self.next().now_or_never() {
+        while let Some(Some(message)) = self.0.next().now_or_never() {
             batch.push(message.expect(AS_SENT));
         }
         for message in batch {
-            self.feed(message).now_or_never().expect("there is room").expect(OPEN);
+            self.0.feed(message).now_or_never().expect("there is room").expect(OPEN);
         }
-        End::flush(self);
+        self.flush();
     }
 
     fn receive(&mut self, length: usize) -> usize {
         let mut messages = 0;
-        while let Some(Some(message)) = self.next().now_or_never() {
+        while let Some(Some(message)) = self.0.next().now_or_never() {
             assert_eq!(black_box(message.expect(AS_SENT)).as_payload().len(), length);
             messages += 1;
         }

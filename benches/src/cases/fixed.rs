@@ -1,7 +1,7 @@
 //! The buffer of what is written by hand.
 
 /// A fixed buffer, which holds what has been received and not yet used.
-pub(crate) struct Fixed {
+pub(super) struct Fixed {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -9,11 +9,11 @@ pub(crate) struct Fixed {
 
 impl Fixed {
     /// With room for a block behind the beginning of a message.
-    pub(crate) fn new(room: usize) -> Self {
+    pub(super) fn new(room: usize) -> Self {
         Self { bytes: vec![0; room], start: 0, end: 0 }
     }
 
-    pub(crate) fn push(&mut self, block: &[u8]) {
+    pub(super) fn push(&mut self, block: &[u8]) {
         if self.bytes.len() - self.end < block.len() {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -22,15 +22,15 @@ impl Fixed {
         self.end += block.len();
     }
 
-    pub(crate) fn unread(&self) -> &[u8] {
+    pub(super) fn unread(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    pub(crate) fn unread_mut(&mut self) -> &mut [u8] {
+    pub(super) fn unread_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.end]
     }
 
-    pub(crate) fn take(&mut self, n: usize) {
+    pub(super) fn take(&mut self, n: usize) {
         self.start += n;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);

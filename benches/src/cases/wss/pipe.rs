@@ -33,13 +33,15 @@ impl Direction {
 
 /// One end.
 #[derive(Debug)]
-pub(super) struct Pipe {
+pub struct Pipe {
     incoming: Rc<RefCell<Direction>>,
     outgoing: Rc<RefCell<Direction>>,
 }
 
 impl Pipe {
-    pub(super) fn pair() -> (Self, Self) {
+    /// Both ends.
+    #[must_use]
+    pub fn pair() -> (Self, Self) {
         let (one, other) = (Rc::default(), Rc::default());
         let back = Self { incoming: Rc::clone(&other), outgoing: Rc::clone(&one) };
         (Self { incoming: one, outgoing: other }, back)

@@ -6,11 +6,11 @@ use std::ops::Range;
 const WIRE: usize = 256 * 1024;
 
 /// Largest body that is accepted, by all candidates.
-pub(crate) const MAX_BODY: usize = 1 << 20;
+pub const MAX_BODY: usize = 1 << 20;
 
 /// How messages and blocks lie to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delivery {
+pub enum Delivery {
     /// So many messages are delivered together, in blocks of at most the block size, and then there is a pause: the
     /// buffer is drained.
     Batch(usize),
@@ -19,7 +19,9 @@ pub(crate) enum Delivery {
 }
 
 impl Delivery {
-    pub(crate) const fn name(self) -> &'static str {
+    /// In the names of cases.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Batch(1) => "single",
             Self::Batch(_) => "batch16",
@@ -28,21 +30,25 @@ impl Delivery {
     }
 }
 
-pub(crate) struct Workload {
+/// Some messages, and how they are cut.
+#[derive(Debug)]
+pub struct Workload {
     wire: Vec<u8>,
     blocks: Vec<Range<usize>>,
-    pub(crate) messages: u64,
+    messages: u64,
 }
 
 impl Workload {
     /// The same message over and over: a payload of `body` bytes behind the header that is made for it.
-    pub(crate) fn new(body: usize, block: usize, delivery: Delivery, header: impl Fn(&[u8]) -> Vec<u8>) -> Self {
+    #[must_use]
+    pub fn new(body: usize, block: usize, delivery: Delivery, header: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         let payload: Vec<u8> = (0..body).map(|i| i as u8).collect();
         Self::of(&[header(&payload), payload].concat(), block, delivery)
     }
 
     /// That message over and over.
-    pub(crate) fn of(message: &[u8], block: usize, delivery: Delivery) -> Self {
+    #[must_use]
+    pub fn of(message: &[u8], block: usize, delivery: Delivery) -> Self {
         let messages = (WIRE / message.len()).next_multiple_of(16);
         let wire = message.repeat(messages);
         let delivered = match delivery {
@@ -59,8 +65,15 @@ impl Workload {
         Self { wire, blocks, messages: messages as u64 }
     }
 
+    /// How many messages it is.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// What is received, block by block.
     #[inline]
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn blocks(&self) -> impl Iterator<Item = &[u8]> {
         self.blocks.iter().map(|block| &self.wire[block.clone()])
     }
 }
