@@ -21,6 +21,7 @@ pub mod compare;
 pub mod load;
 pub mod messages;
 pub mod options;
+pub mod parent;
 pub mod plan;
 pub mod process;
 pub mod progress;

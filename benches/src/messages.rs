@@ -2,6 +2,7 @@
 
 use crate::{
     options::{Load, Protocol, Runtime, Topology},
+    parent::Reported,
     tls::Identity,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -100,6 +101,15 @@ pub enum Report {
     Both(Outcome, Usage, Usage),
     /// The child gives up.
     Failed(String),
+}
+
+impl Reported for Report {
+    fn unless_failed(self) -> Result<Self, String> {
+        match self {
+            Self::Failed(error) => Err(error),
+            report => Ok(report),
+        }
+    }
 }
 
 /// What a process has used since it started.

@@ -53,11 +53,25 @@ fn waited(id: u32) -> Duration {
 }
 
 fn peak_rss_kib(id: u32) -> io::Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+    status_kib(&id.to_string(), "VmHWM")
+}
+
+/// The resident set of this process now.
+pub fn rss_kib() -> io::Result<u64> {
+    status_kib("self", "VmRSS")
+}
+
+/// Descriptors that this process has open, the one of this look among them.
+pub fn descriptors() -> io::Result<usize> {
+    Ok(fs::read_dir("/proc/self/fd")?.count())
+}
+
+fn status_kib(process: &str, field: &str) -> io::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     status
         .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok())
-        .ok_or_else(|| io::Error::other("its status in /proc has no VmHWM"))
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':')?.trim().strip_suffix("kB")?.trim().parse().ok())
+        .ok_or_else(|| io::Error::other(format!("its status in /proc has no {field}")))
 }
 
 #[cfg(test)]
@@ -71,6 +85,13 @@ mod tests {
         let after = usage().unwrap();
         assert!(sum > 0 && after.cpu > before.cpu && after.at > before.at);
         assert!(before.peak_rss_kib > 0 && after.peak_rss_kib >= before.peak_rss_kib);
+    }
+
+    #[test]
+    fn this_process_has_memory_and_descriptors() {
+        let peak = peak_rss_kib(std::process::id()).unwrap();
+        assert!(rss_kib().unwrap() > 0 && peak > 0 && descriptors().unwrap() > 0);
+        assert!(status_kib("self", "VmNone").is_err());
     }
 
     #[test]

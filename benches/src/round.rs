@@ -2,20 +2,16 @@
 
 use crate::{
     candidates::FLOOR,
-    messages::{Command, Idle, Outcome, Report, Service, Traffic, Usage, receive, send},
+    messages::{Command, Idle, Outcome, Report, Service, Traffic, Usage},
     options::{CHILD, Placement, Settings},
+    parent::{self, out_of_turn},
     plan::{Entry, Group},
     summary::Sample,
     tls::Identity,
 };
-use std::{
-    env,
-    io::{self, BufReader},
-    process::{Child, ChildStdin, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
-    thread,
-    time::Duration,
-};
+use std::{io, time::Duration};
+
+type Process = parent::Process<Report>;
 
 /// How long connections may take to open, the last requests to be answered, and then the server to close; and how much
 /// longer for each connection, as a thousand handshakes take their time on a busy machine.
@@ -76,18 +72,18 @@ type Measured = (Outcome, Usage, Usage, Option<f64>);
 
 fn split(service: Service, traffic: Traffic) -> io::Result<Measured> {
     let threads = service.topology.threads;
-    let mut server = Process::start(&Command::Serve(service))?;
+    let mut server = Process::start(CHILD, &Command::Serve(service))?;
     let Report::Listening(port) = server.report(PATIENCE)? else { return Err(out_of_turn()) };
     let patience = silence(&traffic);
     // Otherwise they wait for each other, or the server's threads do.
     let alone = traffic.idle == Idle::Spin && threads == 1;
-    let mut load = Process::start(&Command::Drive(traffic, port))?;
+    let mut load = Process::start(CHILD, &Command::Drive(traffic, port))?;
     let mut usages = Vec::new();
     loop {
         match load.report(patience)? {
-            Report::Begun => usages.push(server.usage()?),
+            Report::Begun => usages.push(usage(&mut server)?),
             Report::Ended => {
-                usages.push(server.usage()?);
+                usages.push(usage(&mut server)?);
                 load.tell(&Command::Stop)?;
             }
             Report::Driven(outcome, load_from, load_to) => {
@@ -102,7 +98,7 @@ fn split(service: Service, traffic: Traffic) -> io::Result<Measured> {
 
 fn shared(service: Service, traffic: Traffic) -> io::Result<Measured> {
     let patience = silence(&traffic);
-    let mut both = Process::start(&Command::Both(service, traffic))?;
+    let mut both = Process::start(CHILD, &Command::Both(service, traffic))?;
     match both.report(patience)? {
         Report::Both(outcome, from, to) => Ok((outcome, from, to, None)),
         _ => Err(out_of_turn()),
@@ -116,6 +112,14 @@ fn silence(traffic: &Traffic) -> Duration {
 
 fn out_of_turn() -> io::Error {
     io::Error::other("a child said something out of turn")
+}
+
+fn usage(server: &mut Process) -> io::Result<Usage> {
+    server.tell(&Command::Usage)?;
+    match server.report(PATIENCE)? {
+        Report::Usage(usage) => Ok(usage),
+        _ => Err(out_of_turn()),
+    }
 }
 
 /// Time without a core over time.
@@ -143,68 +147,6 @@ fn sample((outcome, from, to, disturbed): Measured) -> Sample {
     match sample.errors == 0 && !(sample.cpu_ns_per_round_trip.is_finite() && cores > 0.0) {
         true => Sample::failed("the measured time was too short to measure CPU time".to_owned()),
         false => sample,
-    }
-}
-
-/// A child; killed when dropped.
-struct Process {
-    child: Child,
-    input: ChildStdin,
-    reports: Receiver<Report>,
-}
-
-impl Process {
-    fn start(job: &Command) -> io::Result<Self> {
-        let mut command = std::process::Command::new(env::current_exe()?);
-        command.arg(CHILD);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("a child without pipes"));
-        };
-        let (sender, reports) = channel();
-        thread::spawn(move || {
-            let mut output = BufReader::new(output);
-            while let Ok(Some(report)) = receive(&mut output) {
-                if sender.send(report).is_err() {
-                    break;
-                }
-            }
-        });
-        let mut process = Self { child, input, reports };
-        process.tell(job)?;
-        Ok(process)
-    }
-
-    fn tell(&mut self, command: &Command) -> io::Result<()> {
-        send(&mut self.input, command)
-    }
-
-    /// The next report; it is an error if that is the child's failure.
-    fn report(&mut self, patience: Duration) -> io::Result<Report> {
-        match self.reports.recv_timeout(patience) {
-            Ok(Report::Failed(error)) => Err(io::Error::other(error)),
-            Ok(report) => Ok(report),
-            Err(RecvTimeoutError::Timeout) => Err(io::Error::other("a child does not answer")),
-            Err(RecvTimeoutError::Disconnected) => match self.child.wait()? {
-                status if status.success() => Err(io::Error::other("a child ended too early")),
-                status => Err(io::Error::other(format!("a child ended: {status}"))),
-            },
-        }
-    }
-
-    fn usage(&mut self) -> io::Result<Usage> {
-        self.tell(&Command::Usage)?;
-        match self.report(PATIENCE)? {
-            Report::Usage(usage) => Ok(usage),
-            _ => Err(out_of_turn()),
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -23,7 +23,7 @@ use std::{
 };
 
 /// Measures decoding, encoding and memory of length-prefixed frames, HTTP/1.1 requests and WebSocket messages, without
-/// sockets (but for idle connections).
+/// sockets.
 ///
 /// Times are CPU time of the thread, medians of interleaved rounds. `hand` is a hand-written loop over a fixed buffer with
 /// the same blocks and the same limit; `floor` only copies the blocks. Ratios are taken within each round.
@@ -41,25 +41,13 @@ struct Options {
     /// Milliseconds of each sample.
     #[arg(long, default_value_t = 8)]
     millis: u64,
-    /// Connections of the memory measurements.
+    /// Connection objects of the memory measurement.
     #[arg(long, default_value_t = 10_000)]
     connections: usize,
-    #[command(subcommand)]
-    role: Option<Role>,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Role {
-    /// The clients of idle connections.
-    #[command(hide = true)]
-    Hold { address: std::net::SocketAddr, connections: usize, len: usize },
 }
 
 fn main() -> io::Result<()> {
     let options = Options::parse();
-    if let Some(Role::Hold { address, connections, len }) = options.role {
-        return memory::hold(address, connections, len);
-    }
     let settings = json!({
         "filter": &options.filter,
         "rounds": options.rounds,
@@ -73,7 +61,7 @@ fn main() -> io::Result<()> {
     rows.extend(http::rows(&options.filter, sampling));
     rows.extend(ws::rows(&options.filter, sampling));
     rows.extend(wss::rows(&options.filter, sampling));
-    let held = memory::rows(&options.filter, options.connections)?;
+    let held = memory::rows(&options.filter, options.connections);
     if let Some(path) = options.json {
         let mut out: Box<dyn Write> = if path.as_os_str() == "-" {
             Box::new(io::stdout())
