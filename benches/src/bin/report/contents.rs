@@ -1,0 +1,514 @@
+//! What a report says, apart from how it looks.
+
+use crate::{
+    advice::{self, Advice},
+    chart::{self, Bar},
+    groups::{self, DISTURBED, Group, Kind, Measured, NOISY_SPREAD, distinct, place},
+    input::{Codec, Count, Memory, Provenance, Run},
+    table::{Section, Table, maybe, percent, short, three_digits, times, whole},
+};
+use serde_json::Value;
+
+/// Everything that is shown.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    /// Date and commit.
+    pub(crate) subtitle: String,
+    /// What is doubtful about the whole.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) advice: Advice,
+    pub(crate) protocols: Vec<Protocol>,
+    pub(crate) failed: Table,
+    pub(crate) codec: Vec<Section>,
+    pub(crate) memory: Vec<Section>,
+    pub(crate) counts: Vec<Section>,
+    /// What was run, on what.
+    pub(crate) runs: Vec<Section>,
+    pub(crate) definitions: Table,
+}
+
+/// The groups of a protocol.
+#[derive(Debug)]
+pub(crate) struct Protocol {
+    pub(crate) name: String,
+    pub(crate) groups: Vec<Shown>,
+}
+
+/// A group as it is shown.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// Where links lead.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// The best of it in a line.
+    pub(crate) gist: String,
+    pub(crate) payload: String,
+    pub(crate) load: String,
+    pub(crate) placement: String,
+    pub(crate) noisy: usize,
+    pub(crate) failed: Vec<String>,
+    pub(crate) table: Table,
+    /// Words for those who do not see it, and the bars; empty ones are left out.
+    pub(crate) charts: Vec<Chart>,
+}
+
+/// A chart before it is drawn.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) bars: Vec<Bar>,
+}
+
+/// Puts everything together.
+pub(crate) fn contents(runs: &[Run], skipped: &[String]) -> Contents {
+    let groups = groups::groups(runs);
+    let mut contents = Contents {
+        subtitle: subtitle(runs),
+        warnings: warnings(runs, &groups, skipped),
+        advice: advice::advice(&groups, runs),
+        failed: failed(&groups, runs),
+        runs: runs.iter().map(about).collect(),
+        definitions: definitions(),
+        ..Contents::default()
+    };
+    for group in &groups {
+        let name = &group.key.protocol;
+        if contents.protocols.last().is_none_or(|protocol| protocol.name != *name) {
+            contents.protocols.push(Protocol { name: name.clone(), groups: Vec::new() });
+        }
+        if let Some(protocol) = contents.protocols.last_mut() {
+            protocol.groups.push(shown(group));
+        }
+    }
+    let several = |sections: Vec<Vec<Section>>| {
+        let many = sections.iter().filter(|sections| !sections.is_empty()).count() > 1;
+        let named = |(run, mut sections): (&Run, Vec<Section>)| {
+            sections.iter_mut().filter(|_| many).for_each(|section| section.title += &format!(" ({})", run.file));
+            sections
+        };
+        runs.iter().zip(sections).flat_map(named).collect()
+    };
+    contents.codec = several(runs.iter().map(|run| codec(&run.codec)).collect());
+    contents.memory = several(runs.iter().map(|run| memory(&run.memory)).collect());
+    contents.counts = several(runs.iter().map(|run| counts(&run.counts)).collect());
+    contents
+}
+
+fn provenances(runs: &[Run]) -> impl Iterator<Item = &Provenance> {
+    runs.iter().filter_map(|run| run.provenance.as_ref())
+}
+
+fn subtitle(runs: &[Run]) -> String {
+    let all = |field: fn(&Provenance) -> Option<&String>| distinct(provenances(runs).filter_map(field));
+    let mut days: Vec<&str> =
+        all(|run| run.started.as_ref()).iter().map(|time| time.split('T').next().unwrap_or_default()).collect();
+    days.sort_unstable();
+    let days = match (days.first(), days.last()) {
+        (Some(first), Some(last)) if first != last => format!("measured {first} to {last}"),
+        (Some(day), _) => format!("measured {day}"),
+        _ => "date unknown".to_owned(),
+    };
+    let commits: Vec<&str> = all(|run| run.commit.as_ref()).into_iter().map(String::as_str).collect();
+    let commits =
+        if commits.is_empty() { "commit unknown".to_owned() } else { format!("commit {}", commits.join(", ")) };
+    format!("{days}, {commits}")
+}
+
+fn warnings(runs: &[Run], groups: &[Group], skipped: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let rows: Vec<&Measured> = groups.iter().flat_map(|group| &group.rows).collect();
+    let noisy = rows.iter().filter(|row| row.is_noisy()).count();
+    if noisy > 0 {
+        warnings.push(format!(
+            "{noisy} of {} rows are noisy (⚠): their rounds differ by {} of the median or more, or other programs had a \
+             core for more than {} of the time. Do not rest a choice on them.",
+            rows.len(),
+            percent(NOISY_SPREAD),
+            percent(DISTURBED)
+        ));
+    }
+    let failed: usize = groups.iter().map(|group| group.failed.len()).sum();
+    if failed > 0 {
+        let plural = if failed == 1 { "row has failed, and is" } else { "rows have failed, and are" };
+        warnings.push(format!("{failed} {plural} in no chart and no ratio: see “Failed rows”."));
+    }
+    for run in runs.iter().filter(|run| run.provenance.is_none()) {
+        warnings.push(format!("{} does not say what it was measured on, when, or with which commit.", run.file));
+    }
+    let texts = |field: fn(&Provenance) -> &Option<String>| {
+        distinct(provenances(runs).map(|run| field(run).clone().unwrap_or_default()))
+    };
+    let cores = distinct(provenances(runs).map(|run| maybe(run.cores.map(|cores| cores as f64), whole)));
+    for (what, values) in [
+        ("commits", texts(|run| &run.commit)),
+        ("compilers", texts(|run| &run.rustc)),
+        ("kernels", texts(|run| &run.kernel)),
+        ("processors", texts(|run| &run.cpu)),
+        ("numbers of cores", cores),
+    ] {
+        if values.len() > 1 {
+            let named: Vec<_> =
+                values.iter().map(|value| if value.is_empty() { "unknown" } else { value.as_str() }).collect();
+            warnings.push(format!("The files are of different {what}: {}.", named.join("; ")));
+        }
+    }
+    if provenances(runs).any(|run| run.commit.as_ref().is_some_and(|commit| commit.ends_with("-dirty"))) {
+        warnings.push("It was built from files that were not committed (-dirty).".to_owned());
+    }
+    warnings.extend(skipped.iter().map(|row| format!("Left out: {row}.")));
+    warnings
+}
+
+fn failed(groups: &[Group], runs: &[Run]) -> Table {
+    let mut table = Table::new(&["what", "impl", "runtime and topology", "#errors", "the first of them"]);
+    for group in groups {
+        for row in &group.failed {
+            let key = &group.key;
+            table.push(
+                "",
+                [
+                    format!("{}, {} B, {}, {}", key.protocol, key.payload, key.load(), key.rest()),
+                    row.name.clone(),
+                    place(row),
+                    row.errors.to_string(),
+                    row.error.clone().unwrap_or_else(|| "no result".to_owned()),
+                ],
+            );
+        }
+    }
+    for run in runs {
+        let others = run.codec.iter().map(|row| (&row.name, &row.candidate, &row.error));
+        let others = others.chain(run.memory.iter().map(|row| (&row.name, &row.candidate, &row.error)));
+        let others = others.chain(run.counts.iter().map(|row| (&row.name, &row.candidate, &row.error)));
+        for (name, candidate, error) in others {
+            if let Some(error) = error {
+                table.push("", [name.clone(), candidate.clone(), String::new(), String::new(), error.clone()]);
+            }
+        }
+    }
+    table.without_empty_columns()
+}
+
+/// Letters and digits of any text, for an `id`.
+fn slug(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
+}
+
+fn shown(group: &Group) -> Shown {
+    let key = &group.key;
+    let mut rows: Vec<&Measured> = group.rows.iter().collect();
+    rows.sort_by(|one, other| other.trips.total_cmp(&one.trips));
+    let noisy = rows.iter().filter(|row| row.is_noisy()).count();
+    let best = |kind, name: &str| {
+        let row = group.fastest(kind)?;
+        let who = if kind == Kind::Peer { format!("{} {}", row.row.name, row.place()) } else { row.place() };
+        Some(format!("{name} {}/s ({who})", short(row.trips)))
+    };
+    let mut gist: Vec<String> = [(Kind::Ours, "bytewise"), (Kind::Peer, "fastest peer")]
+        .into_iter()
+        .filter_map(|(kind, name)| best(kind, name))
+        .collect();
+    if let Some(floor) = group.fastest(Kind::Floor) {
+        gist.push(format!("floor {}/s", short(floor.trips)));
+    }
+    let title = format!("{} B, {}, {}", whole(key.payload as f64), key.load_words(), key.rest());
+    let whole_title = format!("{}, {title}", key.protocol);
+    let label = |row: &Measured| format!("{} {}", row.row.name, row.place());
+    let trips = rows.iter().map(|row| Bar {
+        label: label(row),
+        kind: row.kind,
+        value: row.trips,
+        range: row.row.round_trips_per_s_min.zip(row.row.round_trips_per_s_max),
+        text: short(row.trips),
+    });
+    let p99 = rows.iter().filter_map(|row| {
+        let value = row.row.p99_us.filter(|value| *value > 0.0)?;
+        Some(Bar { label: label(row), kind: row.kind, value, range: None, text: short(value) })
+    });
+    let mut p99: Vec<Bar> = p99.collect();
+    p99.sort_by(|one, other| one.value.total_cmp(&other.value));
+    let charts = [("Round trips per second, more is better", trips.collect()), ("p99 in µs, less is better", p99)];
+    let chart = |(what, bars): (&str, Vec<Bar>)| {
+        let scale = if chart::is_logarithmic(&bars) { "; logarithmic axis" } else { "" };
+        Chart { title: format!("{what}{scale}: {whole_title}"), bars }
+    };
+    let named = |row: &crate::input::Compare| {
+        format!("{} {}: {}", row.name, place(row), row.error.as_deref().unwrap_or("no result"))
+    };
+    Shown {
+        id: slug(&format!("{}-{}-{}-{}", key.protocol, key.payload, key.load(), key.rest())),
+        gist: gist.join(" · "),
+        title,
+        payload: key.payload.to_string(),
+        load: key.load(),
+        placement: key.rest(),
+        noisy,
+        failed: group.failed.iter().map(named).collect(),
+        table: table(&rows),
+        charts: charts.into_iter().filter(|(_, bars)| !bars.is_empty()).map(chart).collect(),
+    }
+}
+
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ours => "ours",
+        Kind::Floor => "floor",
+        Kind::Peer => "peer",
+    }
+}
+
+fn table(rows: &[&Measured]) -> Table {
+    let mut table = Table::new(&[
+        "impl",
+        "runtime",
+        "topology",
+        "#round trips/s",
+        "#[min, max]",
+        "#MiB/s",
+        "#p50 µs",
+        "#p95 µs",
+        "#p99 µs",
+        "#CPU ns/trip",
+        "#CPU %",
+        "#RSS MiB",
+        "#CPU × floor",
+        "#trips × bytewise",
+        "#CPU × bytewise",
+        "#spread",
+    ]);
+    for measured in rows {
+        let row = &measured.row;
+        let range = row.round_trips_per_s_min.zip(row.round_trips_per_s_max);
+        let spread = maybe(measured.spread, percent);
+        let disturbed = row.disturbed.filter(|part| *part > DISTURBED);
+        let disturbed = maybe(disturbed, |part| format!(", disturbed {}", percent(part)));
+        table.push(
+            class(measured.kind),
+            [
+                row.name.clone(),
+                row.runtime.clone(),
+                format!("{}x{}", row.contexts, row.threads),
+                whole(measured.trips),
+                range.map_or_else(String::new, |(min, max)| format!("[{}, {}]", whole(min), whole(max))),
+                three_digits(measured.mib_per_s()),
+                maybe(row.p50_us, three_digits),
+                maybe(row.p95_us, three_digits),
+                maybe(row.p99_us, three_digits),
+                maybe(row.server_cpu_ns_per_round_trip, whole),
+                maybe(row.cpu_percent, whole),
+                maybe(row.peak_rss_mib, three_digits),
+                maybe(row.floor_ratio, times),
+                maybe(measured.trips_to_ours, times),
+                maybe(measured.cpu_to_ours, times),
+                format!("{}{spread}{disturbed}", if measured.is_noisy() { "⚠ " } else { "" }),
+            ],
+        );
+    }
+    // The best of each, the floor aside.
+    let mut emphasize = |column: usize, cost: fn(&Measured) -> Option<f64>| {
+        let costs = rows.iter().enumerate().filter(|(_, row)| row.kind != Kind::Floor);
+        let costs = costs.filter_map(|(at, row)| Some((at, cost(row)?)));
+        if let Some((at, _)) = costs.min_by(|one, other| one.1.total_cmp(&other.1)) {
+            table.rows[at].cells[column].strong = true;
+        }
+    };
+    emphasize(3, |row| Some(-row.trips));
+    emphasize(6, |row| row.row.p50_us);
+    emphasize(8, |row| row.row.p99_us);
+    emphasize(9, |row| row.row.server_cpu_ns_per_round_trip);
+    emphasize(11, |row| row.row.peak_rss_mib);
+    table
+}
+
+/// `decode` of `decode/64/4096/single`, `ws/text` of `ws/text/ascii`: what stands before the first number and the end.
+fn family(name: &str) -> &str {
+    let end =
+        name.match_indices('/').map(|(at, _)| at).find(|at| name[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    &name[..end.or_else(|| name.rfind('/')).unwrap_or(name.len())]
+}
+
+/// A table for each family: a row for each case, a column for each candidate.
+fn codec(rows: &[Codec]) -> Vec<Section> {
+    let valid: Vec<&Codec> = rows.iter().filter(|row| row.error.is_none()).collect();
+    let of_family = |name: &str| {
+        let rows: Vec<_> = valid.iter().copied().filter(|row| family(&row.name) == name).collect();
+        let table = pivot(&rows);
+        let words = "ns of CPU time per message; in brackets allocations per message, where there are any.".to_owned();
+        Section { title: name.to_owned(), words, table }
+    };
+    distinct(valid.iter().map(|row| family(&row.name))).into_iter().map(of_family).collect()
+}
+
+fn pivot(rows: &[&Codec]) -> Table {
+    let label = |row: &Codec| {
+        // Only where the same one is measured with several.
+        let twins = |other: &&&Codec| (&other.name, &other.candidate) == (&row.name, &row.candidate);
+        match row.initial.filter(|_| rows.iter().filter(twins).count() > 1) {
+            Some(initial) => format!("{} from {} B", row.candidate, whole(initial as f64)),
+            None => row.candidate.clone(),
+        }
+    };
+    let candidates = distinct(rows.iter().map(|row| label(row)));
+    let mut titles = vec!["case".to_owned()];
+    titles.extend(candidates.iter().map(|candidate| format!("#{candidate}")));
+    titles.extend(["#bytewise × hand", "#bytewise × floor", "#bytewise × hyper"].map(str::to_owned));
+    let mut table = Table::new(&titles.iter().map(String::as_str).collect::<Vec<_>>());
+    for case in distinct(rows.iter().map(|row| &row.name)) {
+        let of_case: Vec<&Codec> = rows.iter().copied().filter(|row| row.name == *case).collect();
+        let find = |candidate: &String| of_case.iter().find(|row| label(row) == *candidate);
+        let cell = |candidate: &String| {
+            let row = find(candidate)?;
+            let allocations = row.allocations_per_message.filter(|count| *count >= 0.0005);
+            let allocations = maybe(allocations, |count| format!(" ({})", short(count)));
+            Some(format!("{}{allocations}", three_digits(row.ns_per_message?)))
+        };
+        let ours = of_case.iter().find(|row| row.candidate == "bytewise");
+        let ratio = |column: fn(&Codec) -> Option<f64>| maybe(ours.and_then(|row| column(row)), times);
+        let mut cells = vec![case.clone()];
+        cells.extend(candidates.iter().map(|candidate| cell(candidate).unwrap_or_default()));
+        cells.extend([ratio(|row| row.hand_ratio), ratio(|row| row.floor_ratio), ratio(|row| row.hyper_ratio)]);
+        table.push("", cells);
+    }
+    table.without_empty_columns()
+}
+
+/// A table for each name, `memory/connections` first, as it says most.
+fn memory(rows: &[Memory]) -> Vec<Section> {
+    let valid: Vec<&Memory> = rows.iter().filter(|row| row.error.is_none()).collect();
+    let mut names = distinct(valid.iter().map(|row| row.name.as_str()));
+    names.sort_by_key(|name| *name != "memory/connections");
+    let of_name = |name: &str| {
+        let mut table = Table::new(&[
+            "impl",
+            "runtime",
+            "protocol",
+            "deflate",
+            "state",
+            "#connections",
+            "#bytes each",
+            "#of these the library's",
+            "#RSS bytes each",
+        ]);
+        for row in valid.iter().filter(|row| row.name == name) {
+            let deflate = match row.deflate {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "",
+            };
+            let kind = if row.candidate == "bytewise" { "ours" } else { "" };
+            table.push(
+                kind,
+                [
+                    row.candidate.clone(),
+                    row.runtime.clone().unwrap_or_default(),
+                    row.protocol.clone().unwrap_or_default(),
+                    deflate.to_owned(),
+                    row.state.clone().unwrap_or_default(),
+                    maybe(row.connections.map(|count| count as f64), whole),
+                    maybe(row.bytes_per_connection, whole),
+                    maybe(row.library_bytes_per_connection, whole),
+                    maybe(row.rss_bytes_per_connection, whole),
+                ],
+            );
+        }
+        Section { title: name.to_owned(), words: String::new(), table: table.without_empty_columns() }
+    };
+    names.into_iter().map(of_name).collect()
+}
+
+/// One table of all, beside the baseline where there is one.
+fn counts(rows: &[Count]) -> Vec<Section> {
+    let mut table = Table::new(&["case", "impl", "#instructions per message", "#baseline", "#change %"]);
+    for row in rows.iter().filter(|row| row.error.is_none()) {
+        let kind = if row.candidate == "bytewise" { "ours" } else { "" };
+        table.push(
+            kind,
+            [
+                row.name.clone(),
+                row.candidate.clone(),
+                maybe(row.instructions_per_message, three_digits),
+                maybe(row.baseline, three_digits),
+                maybe(row.change_percent, |change| format!("{change:+.2}")),
+            ],
+        );
+    }
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    let title = "Instructions per message".to_owned();
+    vec![Section { title, words: String::new(), table: table.without_empty_columns() }]
+}
+
+/// What a run was: its command and its machine.
+fn about(run: &Run) -> Section {
+    let mut table = Table::new(&["", ""]);
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            table.push("", [name.to_owned(), value]);
+        }
+    };
+    if let Some(provenance) = &run.provenance {
+        let Provenance { command, started, commit, rustc, kernel, cpu, cores, memory_mib, settings, .. } =
+            provenance.clone();
+        add("command", command);
+        add("started", started);
+        add("commit", commit);
+        add("compiler", rustc);
+        add("kernel", kernel);
+        add("processor", cpu);
+        add("cores", cores.map(|cores| cores.to_string()));
+        add("memory", memory_mib.map(|size| format!("{} MiB", whole(size as f64))));
+        let settings = settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let setting = |(name, value): (&String, &Value)| match value.as_str() {
+            Some(text) => format!("{name} {text}"),
+            None => format!("{name} {value}"),
+        };
+        add("settings", Some(settings.map(setting).collect::<Vec<_>>().join(", ")));
+    }
+    add("rows", Some(run.rows().to_string()));
+    Section { title: format!("{} ({})", run.program(), run.file), words: String::new(), table }
+}
+
+fn definitions() -> Table {
+    let mut table = Table::new(&["column", "what it is"]);
+    for (column, words) in [
+        (
+            "floor",
+            "an echo that parses nothing: one thread, edge-triggered epoll, one read and one write per wake-up; under TLS through rustls alone",
+        ),
+        ("topology", "contexts x threads: event loops, and threads in total"),
+        (
+            "round trips/s [min, max]",
+            "replies that came back and were compared byte by byte, per second: median of the rounds, slowest and fastest round",
+        ),
+        ("MiB/s", "payload bytes × round trips/s, counted one way: as much goes in the other direction"),
+        (
+            "p50, p95, p99 µs",
+            "latency, from the making of a request to the read that completes its reply; medians of the rounds",
+        ),
+        (
+            "CPU ns/trip",
+            "CPU time of all threads of the measured process, kernel and user, per round trip; with `shared` that is both ends",
+        ),
+        ("CPU %", "the same over time; 100 is one core"),
+        ("RSS MiB", "largest resident set of the measured process"),
+        ("CPU × floor", "CPU ns/trip over that of the floor; ratios are taken within a round, the median is shown"),
+        (
+            "trips × bytewise, CPU × bytewise",
+            "of peers: their value over that of bytewise on the same runtime in the same topology; where there is none, over that of bytewise on tokio 1x1. Above 1, more round trips are better, and more CPU time is worse",
+        ),
+        (
+            "spread",
+            "(max - min) / median of round trips/s; ⚠ where it is 25 % or more, or where other programs had a core for more than 5 % of the time",
+        ),
+        (
+            "all round",
+            "of the advice: the geometric mean of round trips/s, CPU ns/trip and p99 over all groups of that load, of those that were measured in each",
+        ),
+        ("as good", "of the advice: within the median spread of the rows compared, at least 5 %"),
+        ("bytes each", "of memory: all that the allocator has given out, over the connections"),
+    ] {
+        table.push("", [column.to_owned(), words.to_owned()]);
+    }
+    table
+}
