@@ -1,6 +1,6 @@
 //! Bar charts as SVG, with whiskers.
 
-use crate::groups::Kind;
+use crate::{groups::Kind, table};
 use askama::Template;
 use plotters::{
     chart::ChartContext,
@@ -36,10 +36,12 @@ struct Picture<'a> {
     elements: &'a str,
 }
 
-const WIDTH: u32 = 640;
+const WIDTH: u32 = 540;
 const BAR: u32 = 18;
-const LABELS: i32 = 224;
-const VALUES: i32 = 64;
+/// Room for a letter of a label.
+const LETTER: i32 = 6;
+/// Room for a value beside its bar.
+const VALUES: i32 = 56;
 const AXIS: i32 = 24;
 /// The largest value over the smallest from which on the axis is logarithmic: a shorter bar could not be seen.
 const LOGARITHMIC: f64 = 25.0;
@@ -68,8 +70,9 @@ pub(crate) fn svg(label: &str, bars: &[Bar]) -> Result<String, Box<dyn Error>> {
         let ends = bars.iter().flat_map(|bar| [bar.value, bar.range.map_or(bar.value, |range| range.1)]);
         let most = ends.fold(0.0, f64::max);
         let rows = bars.len() as f64..0.0;
+        let longest = bars.iter().map(|bar| bar.label.chars().count() as i32).max().unwrap_or(0);
         let mut builder = ChartBuilder::on(&root);
-        builder.margin_right(VALUES).set_label_area_size(LabelAreaPosition::Left, LABELS);
+        builder.margin_right(VALUES).set_label_area_size(LabelAreaPosition::Left, (longest + 2).min(50) * LETTER);
         builder.set_label_area_size(LabelAreaPosition::Bottom, AXIS);
         if is_logarithmic(bars) {
             let starts = bars.iter().flat_map(|bar| [bar.value, bar.range.map_or(bar.value, |range| range.0)]);
@@ -112,7 +115,7 @@ where
         .bold_line_style(GRID)
         .axis_style(GRID)
         .label_style(("inherit", 13).into_font().color(&TEXT))
-        .x_label_formatter(&|value| crate::table::short(*value))
+        .x_label_formatter(&|value| table::tick(*value))
         .draw()?;
     for (index, bar) in bars.iter().enumerate() {
         let (top, middle) = (index as f64, index as f64 + 0.5);

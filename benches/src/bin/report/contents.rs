@@ -48,14 +48,17 @@ pub(crate) struct Shown {
     pub(crate) noisy: usize,
     pub(crate) failed: Vec<String>,
     pub(crate) table: Table,
-    /// Words for those who do not see it, and the bars; empty ones are left out.
+    /// None that has no bar.
     pub(crate) charts: Vec<Chart>,
 }
 
 /// A chart before it is drawn.
 #[derive(Debug)]
 pub(crate) struct Chart {
-    pub(crate) title: String,
+    /// Above it.
+    pub(crate) caption: String,
+    /// For those who do not see it.
+    pub(crate) label: String,
     pub(crate) bars: Vec<Bar>,
 }
 
@@ -227,10 +230,11 @@ fn shown(group: &Group) -> Shown {
     });
     let mut p99: Vec<Bar> = p99.collect();
     p99.sort_by(|one, other| one.value.total_cmp(&other.value));
-    let charts = [("Round trips per second, more is better", trips.collect()), ("p99 in µs, less is better", p99)];
+    let charts = [("Round trips per second (more is better)", trips.collect()), ("p99 in µs (less is better)", p99)];
     let chart = |(what, bars): (&str, Vec<Bar>)| {
-        let scale = if chart::is_logarithmic(&bars) { "; logarithmic axis" } else { "" };
-        Chart { title: format!("{what}{scale}: {whole_title}"), bars }
+        let scale = if chart::is_logarithmic(&bars) { ", logarithmic axis" } else { "" };
+        let caption = format!("{what}{scale}");
+        Chart { label: format!("{caption}: {whole_title}"), caption, bars }
     };
     let named = |row: &crate::input::Compare| {
         format!("{} {}: {}", row.name, place(row), row.error.as_deref().unwrap_or("no result"))
@@ -264,16 +268,16 @@ fn table(rows: &[&Measured]) -> Table {
         "topology",
         "#round trips/s",
         "#[min, max]",
-        "#MiB/s",
+        "#CPU ns/trip",
+        "#CPU × floor",
         "#p50 µs",
         "#p95 µs",
         "#p99 µs",
-        "#CPU ns/trip",
-        "#CPU %",
-        "#RSS MiB",
-        "#CPU × floor",
         "#trips × bytewise",
         "#CPU × bytewise",
+        "#MiB/s",
+        "#CPU %",
+        "#RSS MiB",
         "#spread",
     ]);
     for measured in rows {
@@ -289,17 +293,17 @@ fn table(rows: &[&Measured]) -> Table {
                 row.runtime.clone(),
                 format!("{}x{}", row.contexts, row.threads),
                 whole(measured.trips),
-                range.map_or_else(String::new, |(min, max)| format!("[{}, {}]", whole(min), whole(max))),
-                three_digits(measured.mib_per_s()),
+                range.map_or_else(String::new, |(min, max)| format!("[{}, {}]", short(min), short(max))),
+                maybe(row.server_cpu_ns_per_round_trip, whole),
+                maybe(row.floor_ratio, times),
                 maybe(row.p50_us, three_digits),
                 maybe(row.p95_us, three_digits),
                 maybe(row.p99_us, three_digits),
-                maybe(row.server_cpu_ns_per_round_trip, whole),
-                maybe(row.cpu_percent, whole),
-                maybe(row.peak_rss_mib, three_digits),
-                maybe(row.floor_ratio, times),
                 maybe(measured.trips_to_ours, times),
                 maybe(measured.cpu_to_ours, times),
+                three_digits(measured.mib_per_s()),
+                maybe(row.cpu_percent, whole),
+                maybe(row.peak_rss_mib, three_digits),
                 format!("{}{spread}{disturbed}", if measured.is_noisy() { "⚠ " } else { "" }),
             ],
         );
@@ -313,10 +317,10 @@ fn table(rows: &[&Measured]) -> Table {
         }
     };
     emphasize(3, |row| Some(-row.trips));
-    emphasize(6, |row| row.row.p50_us);
-    emphasize(8, |row| row.row.p99_us);
-    emphasize(9, |row| row.row.server_cpu_ns_per_round_trip);
-    emphasize(11, |row| row.row.peak_rss_mib);
+    emphasize(5, |row| row.row.server_cpu_ns_per_round_trip);
+    emphasize(7, |row| row.row.p50_us);
+    emphasize(9, |row| row.row.p99_us);
+    emphasize(14, |row| row.row.peak_rss_mib);
     table
 }
 
@@ -327,13 +331,20 @@ fn family(name: &str) -> &str {
     &name[..end.or_else(|| name.rfind('/')).unwrap_or(name.len())]
 }
 
+/// Between a candidate and its first allocation.
+const FROM: &str = " from ";
+
 /// A table for each family: a row for each case, a column for each candidate.
 fn codec(rows: &[Codec]) -> Vec<Section> {
     let valid: Vec<&Codec> = rows.iter().filter(|row| row.error.is_none()).collect();
     let of_family = |name: &str| {
         let rows: Vec<_> = valid.iter().copied().filter(|row| family(&row.name) == name).collect();
         let table = pivot(&rows);
-        let words = "ns of CPU time per message; in brackets allocations per message, where there are any.".to_owned();
+        let mut words =
+            "CPU time in ns per message; in brackets allocations per message, where there are any.".to_owned();
+        if table.columns.iter().any(|column| column.title.contains(FROM)) {
+            words += " “From” is the first allocation of the receive buffer; ratios are those of the first column.";
+        }
         Section { title: name.to_owned(), words, table }
     };
     distinct(valid.iter().map(|row| family(&row.name))).into_iter().map(of_family).collect()
@@ -344,14 +355,21 @@ fn pivot(rows: &[&Codec]) -> Table {
         // Only where the same one is measured with several.
         let twins = |other: &&&Codec| (&other.name, &other.candidate) == (&row.name, &row.candidate);
         match row.initial.filter(|_| rows.iter().filter(twins).count() > 1) {
-            Some(initial) => format!("{} from {} B", row.candidate, whole(initial as f64)),
+            Some(initial) => format!("{}{FROM}{} KiB", row.candidate, whole(initial as f64 / 1024.0)),
             None => row.candidate.clone(),
         }
     };
-    let candidates = distinct(rows.iter().map(|row| label(row)));
-    let mut titles = vec!["case".to_owned()];
+    // Ours first, then what it is compared with.
+    let order = |candidate: &String| match candidate.as_str() {
+        "hand" => 1,
+        "floor" => 2,
+        name if name.starts_with("bytewise") => 0,
+        _ => 3,
+    };
+    let mut candidates = distinct(rows.iter().map(|row| label(row)));
+    candidates.sort_by_key(order);
+    let mut titles = ["case", "#× hand", "#× floor", "#× hyper"].map(str::to_owned).to_vec();
     titles.extend(candidates.iter().map(|candidate| format!("#{candidate}")));
-    titles.extend(["#bytewise × hand", "#bytewise × floor", "#bytewise × hyper"].map(str::to_owned));
     let mut table = Table::new(&titles.iter().map(String::as_str).collect::<Vec<_>>());
     for case in distinct(rows.iter().map(|row| &row.name)) {
         let of_case: Vec<&Codec> = rows.iter().copied().filter(|row| row.name == *case).collect();
@@ -364,9 +382,10 @@ fn pivot(rows: &[&Codec]) -> Table {
         };
         let ours = of_case.iter().find(|row| row.candidate == "bytewise");
         let ratio = |column: fn(&Codec) -> Option<f64>| maybe(ours.and_then(|row| column(row)), times);
+        let ratios = [ratio(|row| row.hand_ratio), ratio(|row| row.floor_ratio), ratio(|row| row.hyper_ratio)];
         let mut cells = vec![case.clone()];
+        cells.extend(ratios);
         cells.extend(candidates.iter().map(|candidate| cell(candidate).unwrap_or_default()));
-        cells.extend([ratio(|row| row.hand_ratio), ratio(|row| row.floor_ratio), ratio(|row| row.hyper_ratio)]);
         table.push("", cells);
     }
     table.without_empty_columns()

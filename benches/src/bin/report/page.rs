@@ -13,7 +13,7 @@ use std::{collections::HashMap, io};
 #[template(path = "report.html", whitespace = "minimize")]
 struct Page<'a> {
     contents: &'a Contents,
-    /// SVG, by the titles of the charts.
+    /// SVG, by the labels of the charts.
     charts: HashMap<&'a str, String>,
     filters: Vec<Filter>,
     parts: Vec<Part<'a>>,
@@ -51,11 +51,11 @@ impl Page<'_> {
 pub(crate) fn page(contents: &Contents) -> io::Result<String> {
     let groups = || contents.protocols.iter().flat_map(|protocol| &protocol.groups);
     let draw = |chart: &'_ Chart| -> io::Result<String> {
-        chart::svg(&chart.title, &chart.bars).map_err(|error| io::Error::other(format!("{}: {error}", chart.title)))
+        chart::svg(&chart.label, &chart.bars).map_err(|error| io::Error::other(format!("{}: {error}", chart.label)))
     };
     let mut charts = HashMap::new();
     for chart in groups().flat_map(|group| &group.charts) {
-        charts.insert(chart.title.as_str(), draw(chart)?);
+        charts.insert(chart.label.as_str(), draw(chart)?);
     }
     let filters = [
         ("protocol", contents.protocols.iter().map(|protocol| protocol.name.clone()).collect()),

@@ -106,6 +106,17 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// The same, of round numbers.
+pub(crate) fn tick(value: f64) -> String {
+    let text = short(value);
+    let (digits, unit) =
+        text.split_once(' ').map_or((text.as_str(), ""), |(digits, _)| (digits, &text[digits.len()..]));
+    match digits.contains('.') {
+        true => format!("{}{unit}", digits.trim_end_matches('0').trim_end_matches('.')),
+        false => text,
+    }
+}
+
 /// Nothing for `None`.
 pub(crate) fn maybe(value: Option<f64>, format: impl Fn(f64) -> String) -> String {
     value.map_or_else(String::new, format)
@@ -140,6 +151,7 @@ mod tests {
         assert_eq!([-0.3, -1234.0].map(whole), ["0", "-1,234"]);
         assert_eq!([0.0, 1.234, 9.999, 12.34, 123.4].map(three_digits), ["0", "1.23", "10.0", "12.3", "123"]);
         assert_eq!([0.05, 12.0, 999.7, 15_000.0, 2.5e6].map(short), ["0.05", "12.0", "1.00 k", "15.0 k", "2.50 M"]);
+        assert_eq!([0.0, 0.05, 10.0, 1e3, 2.5e6].map(tick), ["0", "0.05", "10", "1 k", "2.5 M"]);
         assert_eq!((maybe(None, whole), maybe(Some(2.0), whole)), (String::new(), "2".to_owned()));
     }
 
