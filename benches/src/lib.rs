@@ -23,6 +23,7 @@ pub mod options;
 pub mod plan;
 pub mod process;
 pub mod progress;
+pub mod provenance;
 pub mod report;
 pub mod round;
 pub mod summary;
@@ -30,6 +31,7 @@ pub mod tls;
 
 use clap::Parser;
 use options::{Options, Subcommand};
+use provenance::Provenance;
 use report::Json;
 use std::{env, io, process::ExitCode};
 
@@ -58,7 +60,8 @@ pub fn main() -> ExitCode {
 fn run(options: Options, bare: bool) -> io::Result<bool> {
     let settings = options.settle(bare).unwrap_or_else(|error| error.exit());
     let json = Json::open(&settings)?;
+    let provenance = Provenance::new("compare", settings.provenance());
     let rows = compare::run(&settings)?;
-    report::print(&rows, json)?;
+    report::print(&provenance, &rows, json)?;
     Ok(rows.iter().all(|row| row.errors == 0))
 }

@@ -3,6 +3,7 @@
 use crate::candidates::{self, Candidate};
 use clap::{CommandFactory, Parser, ValueEnum, error::ErrorKind};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
 const ABOUT: &str = "Compares I/O topologies, runtimes and peers: an echo service over loopback TCP.
@@ -145,6 +146,18 @@ impl Options {
             repeat: self.repeat.unwrap_or(3),
             placements: distinct(self.placement.unwrap_or_else(|| vec![Placement::Split])),
             json: self.json,
+        })
+    }
+}
+
+impl Settings {
+    /// What bears on each number, for the first line of the results.
+    #[must_use]
+    pub fn provenance(&self) -> Value {
+        json!({
+            "seconds": self.seconds.as_secs_f64(),
+            "warmup": self.warmup.as_secs_f64(),
+            "repeat": self.repeat,
         })
     }
 }

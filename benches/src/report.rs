@@ -1,6 +1,6 @@
 //! Rows as a table, and as JSON Lines.
 
-use crate::{options::Settings, summary::Row};
+use crate::{options::Settings, provenance::Provenance, summary::Row};
 use comfy_table::{CellAlignment, Table, presets};
 use std::{
     fmt::Write as _,
@@ -52,18 +52,20 @@ impl Json {
     }
 }
 
-/// Writes the rows to where they shall go.
-pub fn print(rows: &[Row], to: Json) -> io::Result<()> {
+/// Writes the rows to where they shall go; as JSON, behind where they come from.
+pub fn print(provenance: &Provenance, rows: &[Row], to: Json) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match to {
-        Json::Stdout => return json(rows, &mut stdout),
-        Json::File(file) => json(rows, &mut BufWriter::new(file))?,
+        Json::Stdout => return json(provenance, rows, &mut stdout),
+        Json::File(file) => json(provenance, rows, &mut BufWriter::new(file))?,
         Json::None => {}
     }
     stdout.write_all(table(rows).as_bytes())
 }
 
-fn json(rows: &[Row], to: &mut impl Write) -> io::Result<()> {
+fn json(provenance: &Provenance, rows: &[Row], to: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *to, provenance)?;
+    writeln!(to)?;
     for row in rows {
         serde_json::to_writer(&mut *to, row)?;
         writeln!(to)?;
@@ -168,9 +170,11 @@ mod tests {
     #[test]
     fn json_has_a_line_per_row_with_all_columns() {
         let mut text = Vec::new();
-        json(&some_rows(), &mut text).unwrap();
-        let lines: Vec<serde_json::Value> =
+        json(&Provenance::new("compare", "settings".into()), &some_rows(), &mut text).unwrap();
+        let mut lines: Vec<serde_json::Value> =
             text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let first = lines.remove(0);
+        assert_eq!((&first["record"], &first["settings"]), (&"run".into(), &"settings".into()));
         assert_eq!((lines.len(), &lines[0]["error"], &lines[1]["floor_ratio"]), (2, &().into(), &().into()));
         let columns = "impl protocol runtime contexts threads payload clients window placement round_trips_per_s \
             round_trips_per_s_min round_trips_per_s_max server_cpu_ns_per_round_trip floor_ratio p50_us p95_us p99_us \

@@ -14,7 +14,10 @@ fn rows_and_words(arguments: &str) -> (Vec<Value>, String) {
     let errors = String::from_utf8(output.stderr).expect("it is UTF-8");
     assert!(output.status.success(), "{errors}");
     let text = String::from_utf8(output.stdout).expect("it is UTF-8");
-    (text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON value")).collect(), errors)
+    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON value"));
+    let first: Value = lines.next().expect("there is a first line");
+    assert_eq!((&first["record"], &first["settings"]["seconds"]), (&"run".into(), &0.05.into()));
+    (lines.collect(), errors)
 }
 
 fn rows(arguments: &str) -> Vec<Value> {

@@ -14,8 +14,10 @@ mod workload;
 mod ws;
 mod wss;
 
+use bytewise_bench::provenance::Provenance;
 use clap::Parser;
 use measure::Sampling;
+use serde_json::json;
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
@@ -32,7 +34,7 @@ struct Options {
     /// Only what has this in its name, e.g. `decode/64`, `encode`, `http/echo`, `ws`, `wss`, `memory`.
     #[arg(long, default_value = "")]
     filter: String,
-    /// Also writes one JSON object a row, `-` for standard output.
+    /// Also writes one JSON object a row, behind one that says where they come from; `-` for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Rounds of each measurement.
@@ -60,6 +62,13 @@ fn main() -> io::Result<()> {
     if let Some(Role::Hold { address, connections, len }) = options.role {
         return memory::hold(address, connections, len);
     }
+    let settings = json!({
+        "filter": &options.filter,
+        "rounds": options.rounds,
+        "millis": options.millis,
+        "connections": options.connections,
+    });
+    let provenance = Provenance::new("codec", settings);
     let sampling = Sampling { rounds: options.rounds, millis: options.millis };
     let mut rows = decode::rows(&options.filter, sampling);
     rows.extend(encode::rows(&options.filter, sampling));
@@ -73,6 +82,7 @@ fn main() -> io::Result<()> {
         } else {
             Box::new(BufWriter::new(File::create(path)?))
         };
+        writeln!(out, "{}", serde_json::to_string(&provenance)?)?;
         for row in &rows {
             writeln!(out, "{}", serde_json::to_string(row)?)?;
         }
