@@ -278,7 +278,7 @@ fn cores(groups: &[Group], runs: &[Run]) -> Option<(String, String)> {
         .filter(|row| is_server(row) && row.row.runtime != "blocking")
         .map(|row| row.row.threads)
         .max()?;
-    let had = cores.saturating_sub(1).max(1);
+    let had = cores.saturating_sub(1).max(1) as u64;
     let text = format!(
         "The server had {had} of {cores} cores (split). Topologies with more threads show here what they cost, not what \
          they are good for, and their p99 is how long the kernel lets one thread run before the other. Measure them \
@@ -379,8 +379,10 @@ mod tests {
     use super::*;
     use crate::{
         groups::tests::{of, row},
-        input::{Compare, Provenance},
+        input::Compare,
     };
+    use bytewise_bench::provenance::Provenance;
+    use serde_json::Value;
 
     /// Two payloads: tokio is first with one, smol with the other and over both.
     fn groups() -> Vec<Group> {
@@ -480,8 +482,8 @@ mod tests {
     #[test]
     fn more_threads_than_cores_are_said_to_be() {
         let on = |cores| {
-            let provenance = Some(Provenance { cores: Some(cores), ..Provenance::default() });
-            let runs = [Run { provenance, compare: vec![Compare::default()], ..Run::default() }];
+            let provenance = Provenance { cores: Some(cores), ..Provenance::new("compare", Value::Null) };
+            let runs = [Run { provenance: Some(provenance), compare: vec![Compare::default()], ..Run::default() }];
             advice(&groups(), &runs).points.iter().any(|(head, _)| head == "Up to 2 threads")
         };
         assert_eq!([1, 2, 3, 8].map(on), [true, true, false, false]);

@@ -36,7 +36,7 @@ struct Picture<'a> {
     elements: &'a str,
 }
 
-const WIDTH: u32 = 540;
+const WIDTH: u32 = 470;
 const BAR: u32 = 18;
 /// Room for a letter of a label.
 const LETTER: i32 = 6;

@@ -4,9 +4,10 @@ use crate::{
     advice::{self, Advice},
     chart::{self, Bar},
     groups::{self, DISTURBED, Group, Kind, Measured, NOISY_SPREAD, distinct, place},
-    input::{Codec, Count, Memory, Provenance, Run},
+    input::{Codec, Count, Memory, Run},
     table::{Section, Table, maybe, percent, short, three_digits, times, whole},
 };
+use bytewise_bench::provenance::Provenance;
 use serde_json::Value;
 
 /// Everything that is shown.
@@ -138,15 +139,15 @@ fn warnings(runs: &[Run], groups: &[Group], skipped: &[String]) -> Vec<String> {
     for run in runs.iter().filter(|run| run.provenance.is_none()) {
         warnings.push(format!("{} does not say what it was measured on, when, or with which commit.", run.file));
     }
-    let texts = |field: fn(&Provenance) -> &Option<String>| {
-        distinct(provenances(runs).map(|run| field(run).clone().unwrap_or_default()))
+    let texts = |field: fn(&Provenance) -> Option<&String>| {
+        distinct(provenances(runs).map(|run| field(run).cloned().unwrap_or_default()))
     };
     let cores = distinct(provenances(runs).map(|run| maybe(run.cores.map(|cores| cores as f64), whole)));
     for (what, values) in [
-        ("commits", texts(|run| &run.commit)),
-        ("compilers", texts(|run| &run.rustc)),
-        ("kernels", texts(|run| &run.kernel)),
-        ("processors", texts(|run| &run.cpu)),
+        ("commits", texts(|run| run.commit.as_ref())),
+        ("compilers", texts(|run| Some(&run.rustc))),
+        ("kernels", texts(|run| run.kernel.as_ref())),
+        ("processors", texts(|run| run.cpu.as_ref())),
         ("numbers of cores", cores),
     ] {
         if values.len() > 1 {
@@ -469,10 +470,10 @@ fn about(run: &Run) -> Section {
     if let Some(provenance) = &run.provenance {
         let Provenance { command, started, commit, rustc, kernel, cpu, cores, memory_mib, settings, .. } =
             provenance.clone();
-        add("command", command);
+        add("command", Some(command));
         add("started", started);
         add("commit", commit);
-        add("compiler", rustc);
+        add("compiler", Some(rustc));
         add("kernel", kernel);
         add("processor", cpu);
         add("cores", cores.map(|cores| cores.to_string()));
@@ -530,4 +531,130 @@ fn definitions() -> Table {
         table.push("", [column.to_owned(), words.to_owned()]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        groups::tests::row,
+        input::{Compare, parse},
+    };
+    use std::path::Path;
+
+    fn of(rows: Vec<Compare>) -> Contents {
+        contents(&[Run { compare: rows, ..Run::default() }], &[])
+    }
+
+    fn cells(table: &Table, row: usize) -> Vec<&str> {
+        table.rows[row].cells.iter().map(|cell| cell.text.as_str()).collect()
+    }
+
+    fn provenance() -> Provenance {
+        Provenance { started: Some("2026-12-01T05:00:00Z".to_owned()), ..Provenance::new("compare", Value::Null) }
+    }
+
+    #[test]
+    fn the_fastest_comes_first_and_the_best_stand_out() {
+        let contents = of(vec![
+            row("floor", "epoll", (1, 1), 9e5, 100.0),
+            row("tokio-util", "tokio", (1, 1), 2e5, 900.0),
+            row("bytewise", "tokio", (1, 1), 4e5, 1000.0),
+        ]);
+        let group = &contents.protocols[0].groups[0];
+        let names: Vec<_> = group.table.rows.iter().map(|row| row.cells[0].text.as_str()).collect();
+        assert_eq!(names, ["floor", "bytewise", "tokio-util"]);
+        let strong: Vec<Vec<usize>> = group
+            .table
+            .rows
+            .iter()
+            .map(|row| row.cells.iter().enumerate().filter(|(_, cell)| cell.strong).map(|(at, _)| at).collect())
+            .collect();
+        // Round trips; CPU time and p99.
+        assert_eq!(strong, [vec![], vec![3], vec![5, 9]]);
+        assert_eq!(cells(&group.table, 2)[..5], ["tokio-util", "tokio", "1x1", "200,000", "[190 k, 210 k]"]);
+        assert_eq!(cells(&group.table, 2)[10..12], ["0.50", "0.90"]);
+        assert_eq!(
+            group.gist,
+            "bytewise 400 k/s (tokio 1x1) · fastest peer 200 k/s (tokio-util tokio 1x1) · floor 900 k/s"
+        );
+        assert_eq!(group.charts.iter().map(|chart| chart.bars.len()).collect::<Vec<_>>(), [3, 3]);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_neither_a_bar_nor_a_number() {
+        let contents = of(vec![Compare { p99_us: None, ..row("bytewise", "tokio", (1, 1), 4e5, 1000.0) }]);
+        let group = &contents.protocols[0].groups[0];
+        assert_eq!((group.charts.len(), cells(&group.table, 0)[9]), (1, ""));
+    }
+
+    #[test]
+    fn noise_failures_and_missing_provenance_are_warned_of() {
+        let quiet = row("bytewise", "tokio", (1, 1), 4e5, 1000.0);
+        assert_eq!(of(vec![quiet.clone()]).warnings.len(), 1);
+        let noisy = Compare { round_trips_per_s_min: Some(1e5), ..row("bytewise", "smol", (1, 1), 4e5, 1000.0) };
+        let failed = Compare { errors: 2, ..row("bytewise", "epoll", (1, 1), 4e5, 1000.0) };
+        let contents = of(vec![quiet, noisy, failed]);
+        assert_eq!(contents.warnings.len(), 3);
+        assert!(contents.warnings[0].starts_with("1 of 2 rows are noisy"));
+        assert!(contents.warnings[1].starts_with("1 row has failed"));
+        assert_eq!(cells(&contents.failed, 0), ["framed, 64 B, 1x1, split", "bytewise", "epoll 1x1", "2", "no result"]);
+        assert_eq!(contents.protocols[0].groups[0].noisy, 1);
+    }
+
+    #[test]
+    fn runs_of_different_commits_and_dirty_ones_are_warned_of() {
+        let run = |commit: &str| {
+            let provenance = Provenance { commit: Some(commit.to_owned()), ..provenance() };
+            Run { provenance: Some(provenance), ..Run::default() }
+        };
+        assert!(contents(&[run("a"), run("a")], &[]).warnings.is_empty());
+        let contents = contents(&[run("a"), run("b-dirty")], &["x:1: what".to_owned()]);
+        assert_eq!(contents.warnings.len(), 3);
+        assert_eq!(contents.warnings[0], "The files are of different commits: a; b-dirty.");
+        assert_eq!(contents.subtitle, "measured 2026-12-01, commit a, b-dirty");
+    }
+
+    #[test]
+    fn families_are_what_stands_before_the_numbers() {
+        let names = ["decode/64/4096/single", "ws/text/ascii", "encode/64", "ws/encode/server/64", "memory"];
+        assert_eq!(names.map(family), ["decode", "ws/text", "encode", "ws/encode/server", "memory"]);
+    }
+
+    #[test]
+    fn cases_are_rows_and_candidates_columns() {
+        let text = r#"
+            {"name":"encode/64","impl":"floor","ns_per_message":2,"hand_ratio":0.5,"allocations_per_message":0}
+            {"name":"encode/64","impl":"bytewise","ns_per_message":5,"hand_ratio":1.25,"allocations_per_message":0}
+            {"name":"encode/64","impl":"peer","ns_per_message":50,"allocations_per_message":2}
+            {"name":"encode/128","impl":"hand","ns_per_message":8}
+            {"name":"decode/1/1","impl":"bytewise","initial":1024,"ns_per_message":1,"hand_ratio":3}
+            {"name":"decode/1/1","impl":"bytewise","initial":4096,"ns_per_message":2}"#;
+        let runs = parse(Path::new("a"), text, &mut Vec::new()).unwrap();
+        let sections = contents(&runs, &[]).codec;
+        let titles = |at: usize| sections[at].table.columns.iter().map(|column| &*column.title).collect::<Vec<_>>();
+        assert_eq!(titles(0), ["case", "× hand", "bytewise", "hand", "floor", "peer"]);
+        assert_eq!(cells(&sections[0].table, 0), ["encode/64", "1.25", "5.00", "", "2.00", "50.0 (2.00)"]);
+        assert_eq!(cells(&sections[0].table, 1), ["encode/128", "", "", "8.00", "", ""]);
+        assert_eq!(titles(1), ["case", "× hand", "bytewise from 1 KiB", "bytewise from 4 KiB"]);
+        assert!(sections[1].words.contains("“From”") && !sections[0].words.contains("“From”"));
+    }
+
+    #[test]
+    fn memory_and_counts_have_their_tables() {
+        let text = r#"
+            {"name":"memory/idle","impl":"bytewise","state":"after 64 B","connections":10000,"bytes_per_connection":9}
+            {"name":"memory/connections","impl":"hyper","deflate":false,"bytes_per_connection":null,"error":"no"}
+            {"name":"memory/connections","impl":"bare","deflate":true,"bytes_per_connection":1234.5}
+            {"name":"encode/64","impl":"bytewise","instructions_per_message":99,"baseline":100,"change_percent":-1}"#;
+        let runs = parse(Path::new("a"), text, &mut Vec::new()).unwrap();
+        let contents = contents(&runs, &[]);
+        assert_eq!(
+            contents.memory.iter().map(|part| part.title.as_str()).collect::<Vec<_>>(),
+            ["memory/connections", "memory/idle"]
+        );
+        assert_eq!(cells(&contents.memory[0].table, 0), ["bare", "yes", "1,234"]);
+        assert_eq!(cells(&contents.counts[0].table, 0), ["encode/64", "bytewise", "99.0", "100", "-1.00"]);
+        assert_eq!(cells(&contents.failed, 0), ["memory/connections", "hyper", "no"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! JSON Lines of `compare`, `codec`, `memory` and `counts`, as far as a report shows them.
 
+use bytewise_bench::provenance::Provenance;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{fs, io, path::Path};
@@ -33,22 +34,6 @@ impl Run {
             None => "unknown",
         }
     }
-}
-
-/// What was run, when, and on what.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Provenance {
-    pub(crate) program: String,
-    pub(crate) command: Option<String>,
-    pub(crate) started: Option<String>,
-    pub(crate) commit: Option<String>,
-    pub(crate) rustc: Option<String>,
-    pub(crate) kernel: Option<String>,
-    pub(crate) cpu: Option<String>,
-    pub(crate) cores: Option<u64>,
-    pub(crate) memory_mib: Option<u64>,
-    #[serde(default)]
-    pub(crate) settings: Value,
 }
 
 /// A row of `compare`.
@@ -184,6 +169,11 @@ mod tests {
     const ROW: &str = r#"{"impl":"floor","protocol":"http","runtime":"epoll","contexts":1,"threads":1,"payload":64,
         "clients":1,"window":1,"placement":"split","round_trips_per_s":2.0,"new":[1]}"#;
 
+    fn run(program: &str) -> String {
+        let known = r#""record":"run","command":"it --all","rustc":"rustc 1.95.0","cores":2,"settings":{"repeat":3}"#;
+        format!(r#"{{"program":"{program}",{known},"more":true}}"#)
+    }
+
     fn one_line(text: &str) -> String {
         text.replace('\n', "")
     }
@@ -191,14 +181,14 @@ mod tests {
     #[test]
     fn rows_are_told_apart_and_unknown_fields_ignored() {
         let text = [
-            r#"{"record":"run","program":"compare","cores":2,"more":true}"#,
+            &run("compare"),
             &one_line(ROW),
             r#"{"name":"encode/64","impl":"hand","ns_per_message":null}"#,
             "",
             r#"{"name":"memory/connections","impl":"bare","bytes_per_connection":null,"error":"no room"}"#,
             r#"{"name":"decode/framed/64","impl":"bytewise","instructions_per_message":90}"#,
             r#"{"name":"weather"}"#,
-            r#"{"record":"run","program":"codec"}"#,
+            &run("codec"),
         ]
         .join("\n");
         let mut skipped = Vec::new();
@@ -225,7 +215,9 @@ mod tests {
     fn a_bad_line_is_named() {
         let missing = one_line(ROW).replace(r#""payload":64,"#, "");
         let wrong = one_line(ROW).replace("2.0", r#""fast""#);
-        for (line, word) in [("{", "EOF"), ("[1]", "map"), (&missing, "`payload`"), (&wrong, "f64")] {
+        let run = run("codec").replace("rustc", "cc");
+        for (line, word) in [("{", "EOF"), ("[1]", "map"), (&missing, "`payload`"), (&wrong, "f64"), (&run, "`rustc`")]
+        {
             let error = parse(Path::new("a.jsonl"), &format!("\n{line}\n"), &mut Vec::new()).unwrap_err();
             assert!(error.starts_with("a.jsonl:2: ") && error.contains(word), "{error}");
         }

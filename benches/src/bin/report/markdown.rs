@@ -85,3 +85,21 @@ fn escape(text: &str) -> String {
     }
     escaped
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_be_markup_is_escaped() {
+        assert_eq!(escape("a|b\n<i> & *x* `y` [z](u) \\"), r"a\|b &lt;i&gt; &amp; \*x\* \`y\` \[z\](u) \\");
+    }
+
+    #[test]
+    fn tables_align_numbers_and_emphasize_the_best() {
+        let mut numbers = Table::new(&["who", "#how much"]);
+        numbers.push("", ["a", "1"].map(str::to_owned));
+        numbers.rows[0].cells[1].strong = true;
+        assert_eq!(table(&numbers), "| who | how much |\n| --- | ---: |\n| a | **1** |\n");
+    }
+}
