@@ -1,6 +1,6 @@
 """Looks at pages that `report` wrote, in headless Chromium, as people see them.
 
-    python3 .ci/report_page.py PAGE.html… [--screenshots DIRECTORY]
+    python3 .ci/report_page.py PAGE.html|DIRECTORY… [--screenshots DIRECTORY]
 
 Each page at 1,400 and at 400 pixels: nothing is wrong by the console, nothing is fetched, charts have a bar for each
 row and no label that is cut off, nothing is wider than the window but what scrolls in its own box. Once more in the
@@ -245,7 +245,7 @@ def page_checks(browser, page, screenshots):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", nargs="+", type=pathlib.Path)
+    parser.add_argument("pages", nargs="+", type=pathlib.Path, help="pages, or directories of them")
     parser.add_argument("--screenshots", type=pathlib.Path, help="where pictures of the pages go")
     options = parser.parse_args()
     if options.screenshots:
@@ -255,7 +255,8 @@ def main():
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory, Browser(directory) as browser:
             page_checks(browser, page, options.screenshots)
 
-    for page in options.pages:
+    pages = [sorted(page.glob("*.html")) if page.is_dir() else [page] for page in options.pages]
+    for page in sum(pages, []):
         check(f"{page.stem}/page", lambda: looked_at(page), ["chromium"])
     finish()
 

@@ -429,7 +429,7 @@ mod tests {
         groups[0].rows[1].row.p99_us = Some(400.0);
         let words = &advice(&groups, &[]).points[0].1;
         assert!(
-            words.contains(": 20 % fewer round trips than the most, CPU time the least, p99 the shortest."),
+            words.contains(": 20\u{a0}% fewer round trips than the most, CPU time the least, p99 the shortest."),
             "{words}"
         );
         groups[0].rows[0].row.p99_us = Some(800.0);
@@ -438,7 +438,7 @@ mod tests {
         groups[0].rows[1].trips = 1e5;
         let words = &advice(&groups, &[]).points[0].1;
         assert!(
-            words.contains(": the most round trips, CPU time 5 % above the least, p99 2.00 times the shortest."),
+            words.contains(": the most round trips, CPU time 5\u{a0}% above the least, p99 2.00 times the shortest."),
             "{words}"
         );
     }
@@ -452,7 +452,7 @@ mod tests {
         ]);
         let advice = advice(&groups, &[]);
         let words = &advice.points[0].1;
-        assert!(words.contains("Not told apart from it, within 55 %: smol 1x1."), "{words}");
+        assert!(words.contains("Not told apart from it, within 55\u{a0}%: smol 1x1."), "{words}");
         assert!(words.ends_with("measure again on a quiet machine."), "{words}");
         assert_eq!(texts(&advice.best, 0)[3], "tokio 1x1; as good: smol 1x1");
     }

@@ -40,6 +40,8 @@ pub(crate) struct Protocol {
 pub(crate) struct Shown {
     /// Where links lead.
     pub(crate) id: String,
+    /// What leads there: less than the title.
+    pub(crate) link: String,
     pub(crate) title: String,
     /// The best of it in a line.
     pub(crate) gist: String,
@@ -84,18 +86,24 @@ pub(crate) fn contents(runs: &[Run], skipped: &[String]) -> Contents {
             protocol.groups.push(shown(group));
         }
     }
-    let several = |sections: Vec<Vec<Section>>| {
-        let many = sections.iter().filter(|sections| !sections.is_empty()).count() > 1;
-        let named = |(run, mut sections): (&Run, Vec<Section>)| {
-            sections.iter_mut().filter(|_| many).for_each(|section| section.title += &format!(" ({})", run.file));
-            sections
-        };
-        runs.iter().zip(sections).flat_map(named).collect()
-    };
-    contents.codec = several(runs.iter().map(|run| codec(&run.codec)).collect());
-    contents.memory = several(runs.iter().map(|run| memory(&run.memory)).collect());
-    contents.counts = several(runs.iter().map(|run| counts(&run.counts)).collect());
+    contents.codec = sections(runs, |run| codec(&run.codec));
+    contents.memory = sections(runs, |run| memory(&run.memory));
+    contents.memory.sort_by_key(|section| !section.title.starts_with(CONNECTIONS));
+    contents.counts = sections(runs, |run| counts(&run.counts));
     contents
+}
+
+/// The sections of all runs; those of one title say from which file they are.
+fn sections(runs: &[Run], of: impl Fn(&Run) -> Vec<Section>) -> Vec<Section> {
+    let mut sections: Vec<(&Run, Section)> =
+        runs.iter().flat_map(|run| of(run).into_iter().map(move |section| (run, section))).collect();
+    let titles: Vec<String> = sections.iter().map(|(_, section)| section.title.clone()).collect();
+    for (run, section) in &mut sections {
+        if titles.iter().filter(|title| **title == section.title).count() > 1 {
+            section.title += &format!(" ({})", run.file);
+        }
+    }
+    sections.into_iter().map(|(_, section)| section).collect()
 }
 
 fn provenances(runs: &[Run]) -> impl Iterator<Item = &Provenance> {
@@ -215,7 +223,10 @@ fn shown(group: &Group) -> Shown {
     if let Some(floor) = group.fastest(Kind::Floor) {
         gist.push(format!("floor {}/s", short(floor.trips)));
     }
-    let title = format!("{} B, {}, {}", whole(key.payload as f64), key.load_words(), key.rest());
+    let payload = format!("{} B", whole(key.payload as f64));
+    let title = format!("{payload}, {}, {}", key.load_words(), key.rest());
+    let mut link = vec![payload, key.load()];
+    link.extend(Some(key.rest()).filter(|rest| rest != "split"));
     let whole_title = format!("{}, {title}", key.protocol);
     let label = |row: &Measured| format!("{} {}", row.row.name, row.place());
     let trips = rows.iter().map(|row| Bar {
@@ -242,6 +253,7 @@ fn shown(group: &Group) -> Shown {
     };
     Shown {
         id: slug(&format!("{}-{}-{}-{}", key.protocol, key.payload, key.load(), key.rest())),
+        link: link.join(" · "),
         gist: gist.join(" · "),
         title,
         payload: key.payload.to_string(),
@@ -392,11 +404,13 @@ fn pivot(rows: &[&Codec]) -> Table {
     table.without_empty_columns()
 }
 
-/// A table for each name, `memory/connections` first, as it says most.
+/// The name of the rows of `memory`, which say most and come first.
+const CONNECTIONS: &str = "memory/connections";
+
+/// A table for each name.
 fn memory(rows: &[Memory]) -> Vec<Section> {
     let valid: Vec<&Memory> = rows.iter().filter(|row| row.error.is_none()).collect();
-    let mut names = distinct(valid.iter().map(|row| row.name.as_str()));
-    names.sort_by_key(|name| *name != "memory/connections");
+    let names = distinct(valid.iter().map(|row| row.name.as_str()));
     let of_name = |name: &str| {
         let mut table = Table::new(&[
             "impl",
@@ -613,6 +627,17 @@ mod tests {
         assert_eq!(contents.warnings.len(), 3);
         assert_eq!(contents.warnings[0], "The files are of different commits: a; b-dirty.");
         assert_eq!(contents.subtitle, "measured 2026-12-01, commit a, b-dirty");
+    }
+
+    #[test]
+    fn sections_of_two_files_say_which() {
+        let run = |file: &str| {
+            let rows = r#"{"name":"encode/64","impl":"hand","ns_per_message":8}"#;
+            parse(Path::new(file), rows, &mut Vec::new()).unwrap().remove(0)
+        };
+        let titles = |runs: &[Run]| contents(runs, &[]).codec.into_iter().map(|part| part.title).collect::<Vec<_>>();
+        assert_eq!(titles(&[run("a.jsonl")]), ["encode"]);
+        assert_eq!(titles(&[run("a.jsonl"), run("b.jsonl")]), ["encode (a.jsonl)", "encode (b.jsonl)"]);
     }
 
     #[test]

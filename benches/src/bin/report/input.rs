@@ -152,7 +152,7 @@ pub(crate) fn parse(path: &Path, text: &str, skipped: &mut Vec<String>) -> Resul
         } else {
             let what = ["name", "record", "impl"].iter().find_map(|key| Some(format!("{key} {}", row.get(*key)?)));
             let what = what.unwrap_or_else(|| "without a name".to_owned());
-            skipped.push(format!("{place}: a row of an unknown kind ({what})"));
+            skipped.push(format!("{file}:{}: a row of an unknown kind ({what})", index + 1));
         }
     }
     Ok(runs)

@@ -127,9 +127,9 @@ pub(crate) fn times(value: f64) -> String {
     if value < 99.95 { three_digits(value) } else { whole(value) }
 }
 
-/// A part of a whole.
+/// A part of a whole. The space does not break.
 pub(crate) fn percent(part: f64) -> String {
-    format!("{:.0} %", part * 100.0)
+    format!("{:.0}\u{a0}%", part * 100.0)
 }
 
 /// `a, b and c`.
