@@ -185,7 +185,8 @@ def page_checks(browser, page, screenshots):
         twins = "(() => { const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);"
         twins += " return ids.filter((id, at) => ids.indexOf(id) !== at); })()"
         equal((browser.value(dangling), browser.value(twins)), (0, []))
-        equal(browser.value("getComputedStyle(document.querySelector('nav')).position"), "sticky" if width > 1100 else "static")
+        position = browser.value("getComputedStyle(document.querySelector('nav')).position")
+        equal(position, "sticky" if width > 1100 else "static")
 
     def quiet(width):
         equal(browser.complaints(), [])
@@ -203,9 +204,8 @@ def page_checks(browser, page, screenshots):
         for select in selects:
             browser.open(url, 1400)
             field = f"document.querySelector('select[name={select}]')"
-            value = browser.value(
-                f"({field}.selectedIndex = 1, {field}.dispatchEvent(new Event('change', {{bubbles: true}})), {field}.value)"
-            )
+            change = f"{field}.dispatchEvent(new Event('change', {{bubbles: true}}))"
+            value = browser.value(f"({field}.selectedIndex = 1, {change}, {field}.value)")
             chosen = browser.value(f"{shown}.map((group) => group.dataset.{select})")
             assert 0 < len(chosen) < everything and set(chosen) == {value}, (select, value, chosen)
         if everything:

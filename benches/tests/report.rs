@@ -52,6 +52,9 @@ fn the_page_has_every_part() {
         assert_eq!(count(&page, &format!("href=\"#{id}\"")), 1, "{id}");
     }
     assert_eq!((count(&page, "<details id="), count(&page, "<svg ")), (3, 6));
+    let memory = between(&page, "<section id=\"memory\">", "</section>");
+    let names: Vec<_> = memory.split("class=\"title\">").skip(1).filter_map(|part| part.split('<').next()).collect();
+    assert_eq!(names, ["memory/connections", "memory/objects", "memory/idle"]);
     assert!(page.contains("compare --protocol framed,http") && page.contains("commit add5e10abcde"));
 }
 

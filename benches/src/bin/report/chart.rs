@@ -127,6 +127,8 @@ where
         chart.draw_series([Rectangle::new([(start, top + 0.15), (bar.value, top + 0.85)], color.filled())])?;
         let mut end = bar.value;
         if let Some((least, most)) = bar.range {
+            // A logarithmic axis has no zero.
+            let least = least.max(start);
             let ends = [(least, 0.3), (least, 0.7), (least, 0.5), (most, 0.5), (most, 0.3), (most, 0.7)];
             chart.draw_series([PathElement::new(ends.map(|(x, y)| (x, top + y)).to_vec(), WHISKER)])?;
             end = end.max(most);
@@ -174,6 +176,15 @@ mod tests {
             .filter_map(|rect| rect.split("width=\"").nth(1)?.split('"').next()?.parse().ok())
             .collect();
         assert!(widths.len() == 2 && widths[0] > widths[1] && widths[1] > 5.0, "{widths:?}");
+    }
+
+    #[test]
+    fn a_round_without_a_reply_stays_within_the_chart() {
+        let stuck = Bar { range: Some((0.0, 2e6)), ..bar("a", Kind::Ours, 1e6) };
+        let svg = svg("stuck", &[stuck, bar("b", Kind::Peer, 10.0)]).unwrap();
+        let points = svg.split("points=\"").skip(1).filter_map(|points| points.split('"').next());
+        let mut numbers = points.flat_map(|points| points.split([' ', ','])).filter_map(|n| n.parse::<i64>().ok());
+        assert!(numbers.all(|number| (0..=i64::from(WIDTH)).contains(&number)), "{svg}");
     }
 
     #[test]

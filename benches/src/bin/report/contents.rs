@@ -3,8 +3,10 @@
 use crate::{
     advice::{self, Advice},
     chart::{self, Bar},
+    definitions,
     groups::{self, DISTURBED, Group, Kind, Measured, NOISY_SPREAD, distinct, place},
-    input::{Codec, Count, Memory, Run},
+    input::Run,
+    sections,
     table::{Section, Table, maybe, percent, short, three_digits, times, whole},
 };
 use bytewise_bench::provenance::Provenance;
@@ -74,7 +76,7 @@ pub(crate) fn contents(runs: &[Run], skipped: &[String]) -> Contents {
         advice: advice::advice(&groups, runs),
         failed: failed(&groups, runs),
         runs: runs.iter().map(about).collect(),
-        definitions: definitions(),
+        definitions: definitions::table(),
         ..Contents::default()
     };
     for group in &groups {
@@ -86,15 +88,15 @@ pub(crate) fn contents(runs: &[Run], skipped: &[String]) -> Contents {
             protocol.groups.push(shown(group));
         }
     }
-    contents.codec = sections(runs, |run| codec(&run.codec));
-    contents.memory = sections(runs, |run| memory(&run.memory));
-    contents.memory.sort_by_key(|section| !section.title.starts_with(CONNECTIONS));
-    contents.counts = sections(runs, |run| counts(&run.counts));
+    contents.codec = of_all(runs, |run| sections::codec(&run.codec));
+    contents.memory = of_all(runs, |run| sections::memory(&run.memory));
+    contents.memory.sort_by_key(|section| !section.title.starts_with(sections::CONNECTIONS));
+    contents.counts = of_all(runs, |run| sections::counts(&run.counts));
     contents
 }
 
 /// The sections of all runs; those of one title say from which file they are.
-fn sections(runs: &[Run], of: impl Fn(&Run) -> Vec<Section>) -> Vec<Section> {
+fn of_all(runs: &[Run], of: impl Fn(&Run) -> Vec<Section>) -> Vec<Section> {
     let mut sections: Vec<(&Run, Section)> =
         runs.iter().flat_map(|run| of(run).into_iter().map(move |section| (run, section))).collect();
     let titles: Vec<String> = sections.iter().map(|(_, section)| section.title.clone()).collect();
@@ -132,8 +134,8 @@ fn warnings(runs: &[Run], groups: &[Group], skipped: &[String]) -> Vec<String> {
     let noisy = rows.iter().filter(|row| row.is_noisy()).count();
     if noisy > 0 {
         warnings.push(format!(
-            "{noisy} of {} rows are noisy (⚠): their rounds differ by {} of the median or more, or other programs had a \
-             core for more than {} of the time. Do not rest a choice on them.",
+            "{noisy} of {} rows are noisy (⚠): their rounds differ by {} of the median or more, or other programs had \
+             a core for more than {} of the time. Do not rest a choice on them.",
             rows.len(),
             percent(NOISY_SPREAD),
             percent(DISTURBED)
@@ -337,142 +339,6 @@ fn table(rows: &[&Measured]) -> Table {
     table
 }
 
-/// `decode` of `decode/64/4096/single`, `ws/text` of `ws/text/ascii`: what stands before the first number and the end.
-fn family(name: &str) -> &str {
-    let end =
-        name.match_indices('/').map(|(at, _)| at).find(|at| name[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
-    &name[..end.or_else(|| name.rfind('/')).unwrap_or(name.len())]
-}
-
-/// Between a candidate and its first allocation.
-const FROM: &str = " from ";
-
-/// A table for each family: a row for each case, a column for each candidate.
-fn codec(rows: &[Codec]) -> Vec<Section> {
-    let valid: Vec<&Codec> = rows.iter().filter(|row| row.error.is_none()).collect();
-    let of_family = |name: &str| {
-        let rows: Vec<_> = valid.iter().copied().filter(|row| family(&row.name) == name).collect();
-        let table = pivot(&rows);
-        let mut words =
-            "CPU time in ns per message; in brackets allocations per message, where there are any.".to_owned();
-        if table.columns.iter().any(|column| column.title.contains(FROM)) {
-            words += " “From” is the first allocation of the receive buffer; ratios are those of the first column.";
-        }
-        Section { title: name.to_owned(), words, table }
-    };
-    distinct(valid.iter().map(|row| family(&row.name))).into_iter().map(of_family).collect()
-}
-
-fn pivot(rows: &[&Codec]) -> Table {
-    let label = |row: &Codec| {
-        // Only where the same one is measured with several.
-        let twins = |other: &&&Codec| (&other.name, &other.candidate) == (&row.name, &row.candidate);
-        match row.initial.filter(|_| rows.iter().filter(twins).count() > 1) {
-            Some(initial) => format!("{}{FROM}{} KiB", row.candidate, whole(initial as f64 / 1024.0)),
-            None => row.candidate.clone(),
-        }
-    };
-    // Ours first, then what it is compared with.
-    let order = |candidate: &String| match candidate.as_str() {
-        "hand" => 1,
-        "floor" => 2,
-        name if name.starts_with("bytewise") => 0,
-        _ => 3,
-    };
-    let mut candidates = distinct(rows.iter().map(|row| label(row)));
-    candidates.sort_by_key(order);
-    let mut titles = ["case", "#× hand", "#× floor", "#× hyper"].map(str::to_owned).to_vec();
-    titles.extend(candidates.iter().map(|candidate| format!("#{candidate}")));
-    let mut table = Table::new(&titles.iter().map(String::as_str).collect::<Vec<_>>());
-    for case in distinct(rows.iter().map(|row| &row.name)) {
-        let of_case: Vec<&Codec> = rows.iter().copied().filter(|row| row.name == *case).collect();
-        let find = |candidate: &String| of_case.iter().find(|row| label(row) == *candidate);
-        let cell = |candidate: &String| {
-            let row = find(candidate)?;
-            let allocations = row.allocations_per_message.filter(|count| *count >= 0.0005);
-            let allocations = maybe(allocations, |count| format!(" ({})", short(count)));
-            Some(format!("{}{allocations}", three_digits(row.ns_per_message?)))
-        };
-        let ours = of_case.iter().find(|row| row.candidate == "bytewise");
-        let ratio = |column: fn(&Codec) -> Option<f64>| maybe(ours.and_then(|row| column(row)), times);
-        let ratios = [ratio(|row| row.hand_ratio), ratio(|row| row.floor_ratio), ratio(|row| row.hyper_ratio)];
-        let mut cells = vec![case.clone()];
-        cells.extend(ratios);
-        cells.extend(candidates.iter().map(|candidate| cell(candidate).unwrap_or_default()));
-        table.push("", cells);
-    }
-    table.without_empty_columns()
-}
-
-/// The name of the rows of `memory`, which say most and come first.
-const CONNECTIONS: &str = "memory/connections";
-
-/// A table for each name.
-fn memory(rows: &[Memory]) -> Vec<Section> {
-    let valid: Vec<&Memory> = rows.iter().filter(|row| row.error.is_none()).collect();
-    let names = distinct(valid.iter().map(|row| row.name.as_str()));
-    let of_name = |name: &str| {
-        let mut table = Table::new(&[
-            "impl",
-            "runtime",
-            "protocol",
-            "deflate",
-            "state",
-            "#connections",
-            "#bytes each",
-            "#of these the library's",
-            "#RSS bytes each",
-        ]);
-        for row in valid.iter().filter(|row| row.name == name) {
-            let deflate = match row.deflate {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "",
-            };
-            let kind = if row.candidate == "bytewise" { "ours" } else { "" };
-            table.push(
-                kind,
-                [
-                    row.candidate.clone(),
-                    row.runtime.clone().unwrap_or_default(),
-                    row.protocol.clone().unwrap_or_default(),
-                    deflate.to_owned(),
-                    row.state.clone().unwrap_or_default(),
-                    maybe(row.connections.map(|count| count as f64), whole),
-                    maybe(row.bytes_per_connection, whole),
-                    maybe(row.library_bytes_per_connection, whole),
-                    maybe(row.rss_bytes_per_connection, whole),
-                ],
-            );
-        }
-        Section { title: name.to_owned(), words: String::new(), table: table.without_empty_columns() }
-    };
-    names.into_iter().map(of_name).collect()
-}
-
-/// One table of all, beside the baseline where there is one.
-fn counts(rows: &[Count]) -> Vec<Section> {
-    let mut table = Table::new(&["case", "impl", "#instructions per message", "#baseline", "#change %"]);
-    for row in rows.iter().filter(|row| row.error.is_none()) {
-        let kind = if row.candidate == "bytewise" { "ours" } else { "" };
-        table.push(
-            kind,
-            [
-                row.name.clone(),
-                row.candidate.clone(),
-                maybe(row.instructions_per_message, three_digits),
-                maybe(row.baseline, three_digits),
-                maybe(row.change_percent, |change| format!("{change:+.2}")),
-            ],
-        );
-    }
-    if table.rows.is_empty() {
-        return Vec::new();
-    }
-    let title = "Instructions per message".to_owned();
-    vec![Section { title, words: String::new(), table: table.without_empty_columns() }]
-}
-
 /// What a run was: its command and its machine.
 fn about(run: &Run) -> Section {
     let mut table = Table::new(&["", ""]);
@@ -501,50 +367,6 @@ fn about(run: &Run) -> Section {
     }
     add("rows", Some(run.rows().to_string()));
     Section { title: format!("{} ({})", run.program(), run.file), words: String::new(), table }
-}
-
-fn definitions() -> Table {
-    let mut table = Table::new(&["column", "what it is"]);
-    for (column, words) in [
-        (
-            "floor",
-            "an echo that parses nothing: one thread, edge-triggered epoll, one read and one write per wake-up; under TLS through rustls alone",
-        ),
-        ("topology", "contexts x threads: event loops, and threads in total"),
-        (
-            "round trips/s [min, max]",
-            "replies that came back and were compared byte by byte, per second: median of the rounds, slowest and fastest round",
-        ),
-        ("MiB/s", "payload bytes × round trips/s, counted one way: as much goes in the other direction"),
-        (
-            "p50, p95, p99 µs",
-            "latency, from the making of a request to the read that completes its reply; medians of the rounds",
-        ),
-        (
-            "CPU ns/trip",
-            "CPU time of all threads of the measured process, kernel and user, per round trip; with `shared` that is both ends",
-        ),
-        ("CPU %", "the same over time; 100 is one core"),
-        ("RSS MiB", "largest resident set of the measured process"),
-        ("CPU × floor", "CPU ns/trip over that of the floor; ratios are taken within a round, the median is shown"),
-        (
-            "trips × bytewise, CPU × bytewise",
-            "of peers: their value over that of bytewise on the same runtime in the same topology; where there is none, over that of bytewise on tokio 1x1. Above 1, more round trips are better, and more CPU time is worse",
-        ),
-        (
-            "spread",
-            "(max - min) / median of round trips/s; ⚠ where it is 25 % or more, or where other programs had a core for more than 5 % of the time",
-        ),
-        (
-            "all round",
-            "of the advice: the geometric mean of round trips/s, CPU ns/trip and p99 over all groups of that load, of those that were measured in each",
-        ),
-        ("as good", "of the advice: within the median spread of the rows compared, at least 5 %"),
-        ("bytes each", "of memory: all that the allocator has given out, over the connections"),
-    ] {
-        table.push("", [column.to_owned(), words.to_owned()]);
-    }
-    table
 }
 
 #[cfg(test)]
@@ -638,48 +460,5 @@ mod tests {
         let titles = |runs: &[Run]| contents(runs, &[]).codec.into_iter().map(|part| part.title).collect::<Vec<_>>();
         assert_eq!(titles(&[run("a.jsonl")]), ["encode"]);
         assert_eq!(titles(&[run("a.jsonl"), run("b.jsonl")]), ["encode (a.jsonl)", "encode (b.jsonl)"]);
-    }
-
-    #[test]
-    fn families_are_what_stands_before_the_numbers() {
-        let names = ["decode/64/4096/single", "ws/text/ascii", "encode/64", "ws/encode/server/64", "memory"];
-        assert_eq!(names.map(family), ["decode", "ws/text", "encode", "ws/encode/server", "memory"]);
-    }
-
-    #[test]
-    fn cases_are_rows_and_candidates_columns() {
-        let text = r#"
-            {"name":"encode/64","impl":"floor","ns_per_message":2,"hand_ratio":0.5,"allocations_per_message":0}
-            {"name":"encode/64","impl":"bytewise","ns_per_message":5,"hand_ratio":1.25,"allocations_per_message":0}
-            {"name":"encode/64","impl":"peer","ns_per_message":50,"allocations_per_message":2}
-            {"name":"encode/128","impl":"hand","ns_per_message":8}
-            {"name":"decode/1/1","impl":"bytewise","initial":1024,"ns_per_message":1,"hand_ratio":3}
-            {"name":"decode/1/1","impl":"bytewise","initial":4096,"ns_per_message":2}"#;
-        let runs = parse(Path::new("a"), text, &mut Vec::new()).unwrap();
-        let sections = contents(&runs, &[]).codec;
-        let titles = |at: usize| sections[at].table.columns.iter().map(|column| &*column.title).collect::<Vec<_>>();
-        assert_eq!(titles(0), ["case", "× hand", "bytewise", "hand", "floor", "peer"]);
-        assert_eq!(cells(&sections[0].table, 0), ["encode/64", "1.25", "5.00", "", "2.00", "50.0 (2.00)"]);
-        assert_eq!(cells(&sections[0].table, 1), ["encode/128", "", "", "8.00", "", ""]);
-        assert_eq!(titles(1), ["case", "× hand", "bytewise from 1 KiB", "bytewise from 4 KiB"]);
-        assert!(sections[1].words.contains("“From”") && !sections[0].words.contains("“From”"));
-    }
-
-    #[test]
-    fn memory_and_counts_have_their_tables() {
-        let text = r#"
-            {"name":"memory/idle","impl":"bytewise","state":"after 64 B","connections":10000,"bytes_per_connection":9}
-            {"name":"memory/connections","impl":"hyper","deflate":false,"bytes_per_connection":null,"error":"no"}
-            {"name":"memory/connections","impl":"bare","deflate":true,"bytes_per_connection":1234.5}
-            {"name":"encode/64","impl":"bytewise","instructions_per_message":99,"baseline":100,"change_percent":-1}"#;
-        let runs = parse(Path::new("a"), text, &mut Vec::new()).unwrap();
-        let contents = contents(&runs, &[]);
-        assert_eq!(
-            contents.memory.iter().map(|part| part.title.as_str()).collect::<Vec<_>>(),
-            ["memory/connections", "memory/idle"]
-        );
-        assert_eq!(cells(&contents.memory[0].table, 0), ["bare", "yes", "1,234"]);
-        assert_eq!(cells(&contents.counts[0].table, 0), ["encode/64", "bytewise", "99.0", "100", "-1.00"]);
-        assert_eq!(cells(&contents.failed, 0), ["memory/connections", "hyper", "no"]);
     }
 }

@@ -1,7 +1,8 @@
 //! Results as a page and as Markdown: what `compare`, `codec`, `memory` and `counts` wrote as JSON Lines.
 //!
 //! ```text
-//! input ─▶ groups ─▶ advice ─▶ contents ─▶ page (chart), markdown
+//! input ─▶ groups ─▶ advice ─┐
+//!    └───▶ sections ─────────┴▶ contents ─▶ page (chart), markdown
 //! ```
 //!
 //! `cargo run --release --bin report -- --help`
@@ -9,10 +10,12 @@
 mod advice;
 mod chart;
 mod contents;
+mod definitions;
 mod groups;
 mod input;
 mod markdown;
 mod page;
+mod sections;
 mod table;
 
 use clap::{ArgGroup, Parser};
@@ -31,7 +34,7 @@ const EXAMPLES: &str = "Examples:
 What a row is about is seen from its columns, so that the files may come in any order, and rows of several programs may
 be in one file. Ratios are never taken between runs. Rows of unknown kinds are named and left out.
 
-Exit status: 0 all well; 1 a file cannot be read or written, or has a line that is none of JSON; 2 bad arguments.";
+Exit status: 0 all well; 1 a file cannot be read or written, or has a line that is no row; 2 bad arguments.";
 
 /// Renders results as one self-contained HTML page, with charts and advice, and as Markdown.
 #[derive(Debug, Parser)]
