@@ -281,8 +281,8 @@ fn cores(groups: &[Group], runs: &[Run]) -> Option<(String, String)> {
     let had = cores.saturating_sub(1).max(1) as u64;
     let text = format!(
         "The server had {had} of {cores} cores (split). Topologies with more threads show here what they cost, not \
-         what they are good for, and their p99 is how long the kernel lets one thread run before the other. Measure them \
-         where there are more cores."
+         what they are good for, and their p99 is how long the kernel lets one thread run before the other. Measure \
+         them where there are more cores."
     );
     (threads > had).then(|| (format!("Up to {threads} threads"), text))
 }
