@@ -55,7 +55,10 @@ fn the_page_has_every_part() {
     let memory = between(&page, "<section id=\"memory\">", "</section>");
     let names: Vec<_> = memory.split("class=\"title\">").skip(1).filter_map(|part| part.split('<').next()).collect();
     assert_eq!(names, ["memory/connections", "memory/objects", "memory/idle"]);
-    assert!(page.contains("compare --protocol framed,http") && page.contains("commit add5e10abcde"));
+    assert!(
+        page.contains("cargo run --release --bin compare -- --protocol framed,http")
+            && page.contains("commit add5e10abcde")
+    );
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(crate) fn contents(runs: &[Run], skipped: &[String]) -> Contents {
         warnings: warnings(runs, &groups, skipped),
         advice: advice::advice(&groups, runs),
         failed: failed(&groups, runs),
-        runs: runs.iter().map(about).collect(),
+        runs: about(runs),
         definitions: definitions::table(),
         ..Contents::default()
     };
@@ -339,18 +339,39 @@ fn table(rows: &[&Measured]) -> Table {
     table
 }
 
-/// What a run was: its command and its machine.
-fn about(run: &Run) -> Section {
-    let mut table = Table::new(&["", ""]);
-    let mut add = |name: &str, value: Option<String>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            table.push("", [name.to_owned(), value]);
-        }
+/// What each run was; what all share is said once, before them.
+fn about(runs: &[Run]) -> Vec<Section> {
+    let facts: Vec<_> = runs.iter().map(facts).collect();
+    let is_shared = |fact: &Fact| runs.len() > 1 && facts.iter().all(|facts| facts.contains(fact));
+    let section = |title: String, facts: &mut dyn Iterator<Item = &Fact>| {
+        let mut table = Table::new(&["", ""]);
+        facts.for_each(|(name, value)| table.push("", [(*name).to_owned(), value.clone()]));
+        Section { title, words: String::new(), table }
+    };
+    let shared = section("All of them".to_owned(), &mut facts.iter().take(1).flatten().filter(|fact| is_shared(fact)));
+    let each = runs.iter().zip(&facts).map(|(run, facts)| {
+        let title = format!("{} ({})", run.program(), run.file);
+        section(title, &mut facts.iter().filter(|fact| !is_shared(fact)))
+    });
+    Some(shared).filter(|shared| !shared.table.rows.is_empty()).into_iter().chain(each).collect()
+}
+
+/// A name and a value.
+type Fact = (&'static str, String);
+
+/// What is known of a run: its command and its machine.
+fn facts(run: &Run) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |name, value: Option<String>| {
+        facts.extend(value.filter(|value| !value.is_empty()).map(|value| (name, value)));
     };
     if let Some(provenance) = &run.provenance {
         let Provenance { command, started, commit, rustc, kernel, cpu, cores, memory_mib, settings, .. } =
             provenance.clone();
-        add("command", Some(command));
+        // As it can be said in a shell, from the sources.
+        let (program, arguments) = command.split_once(' ').unwrap_or((&command, ""));
+        let arguments = if arguments.is_empty() { String::new() } else { format!(" -- {arguments}") };
+        add("command", Some(format!("cargo run --release --bin {program}{arguments}")));
         add("started", started);
         add("commit", commit);
         add("compiler", Some(rustc));
@@ -366,7 +387,7 @@ fn about(run: &Run) -> Section {
         add("settings", Some(settings.map(setting).collect::<Vec<_>>().join(", ")));
     }
     add("rows", Some(run.rows().to_string()));
-    Section { title: format!("{} ({})", run.program(), run.file), words: String::new(), table }
+    facts
 }
 
 #[cfg(test)]
@@ -449,6 +470,27 @@ mod tests {
         assert_eq!(contents.warnings.len(), 3);
         assert_eq!(contents.warnings[0], "The files are of different commits: a; b-dirty.");
         assert_eq!(contents.subtitle, "measured 2026-12-01, commit a, b-dirty");
+    }
+
+    #[test]
+    fn what_runs_share_is_said_once() {
+        let run = |command: &str| {
+            let provenance = Provenance { command: command.to_owned(), commit: Some("c".to_owned()), ..provenance() };
+            Run { provenance: Some(provenance), file: "a".to_owned(), ..Run::default() }
+        };
+        let named = |section: &Section, name| {
+            let row = section.table.rows.iter().find(|row| row.cells[0].text == name)?;
+            Some(row.cells[1].text.clone())
+        };
+        let command = |text: &str| Some(format!("cargo run --release --bin {text}"));
+        let alone = about(&[run("compare")]);
+        assert_eq!((alone.len(), named(&alone[0], "command")), (1, command("compare")));
+        assert_eq!(named(&alone[0], "commit").as_deref(), Some("c"));
+        let both = about(&[run("compare"), run("codec --millis 1")]);
+        let commands: Vec<_> = both.iter().map(|section| named(section, "command")).collect();
+        assert_eq!(commands, [None, command("compare"), command("codec -- --millis 1")]);
+        let commits: Vec<_> = both.iter().map(|section| named(section, "commit").is_some()).collect();
+        assert_eq!(commits, [true, false, false]);
     }
 
     #[test]

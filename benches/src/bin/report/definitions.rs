@@ -21,7 +21,7 @@ const DEFINITIONS: [(&str, &str); 15] = [
     ),
     (
         "CPU ns/trip",
-        "CPU time of all threads of the measured process, kernel and user, per round trip; with `shared` that is both \
+        "CPU time of all threads of the measured process, kernel and user, per round trip; with shared placement that is both \
          ends",
     ),
     ("CPU %", "the same over time; 100 is one core"),
