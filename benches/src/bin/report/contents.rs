@@ -141,6 +141,9 @@ fn warnings(runs: &[Run], groups: &[Group], skipped: &[String]) -> Vec<String> {
             percent(DISTURBED)
         ));
     }
+    if !rows.is_empty() && rows.iter().all(|row| row.spread == Some(0.0)) {
+        warnings.push("Each row is of one round: nothing says how noisy they are.".to_owned());
+    }
     let failed: usize = groups.iter().map(|group| group.failed.len()).sum();
     if failed > 0 {
         let plural = if failed == 1 { "row has failed, and is" } else { "rows have failed, and are" };
@@ -451,6 +454,8 @@ mod tests {
         assert_eq!(of(vec![quiet.clone()]).warnings.len(), 1);
         let noisy = Compare { round_trips_per_s_min: Some(1e5), ..row("bytewise", "smol", (1, 1), 4e5, 1000.0) };
         let failed = Compare { errors: 2, ..row("bytewise", "epoll", (1, 1), 4e5, 1000.0) };
+        let once = Compare { round_trips_per_s_min: Some(4e5), round_trips_per_s_max: Some(4e5), ..quiet.clone() };
+        assert!(of(vec![once]).warnings[0].starts_with("Each row is of one round"));
         let contents = of(vec![quiet, noisy, failed]);
         assert_eq!(contents.warnings.len(), 3);
         assert!(contents.warnings[0].starts_with("1 of 2 rows are noisy"));

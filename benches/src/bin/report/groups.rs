@@ -143,7 +143,8 @@ pub(crate) fn ratio(value: Option<f64>, to: Option<f64>) -> Option<f64> {
     Some(value? / to?).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
 
-/// All groups, in the order in which they come, protocol by protocol.
+/// All groups, whatever the order of their rows: protocols and placements in the order in which they come, sizes from
+/// the smallest.
 pub(crate) fn groups(runs: &[Run]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (run, rows) in runs.iter().map(|run| &run.compare).filter(|rows| !rows.is_empty()).enumerate() {
@@ -163,7 +164,12 @@ pub(crate) fn groups(runs: &[Run]) -> Vec<Group> {
     }
     groups.iter_mut().for_each(Group::compare_peers);
     let protocols = distinct(groups.iter().map(|group| group.key.protocol.clone()));
-    groups.sort_by_key(|group| protocols.iter().position(|protocol| *protocol == group.key.protocol));
+    let placements = distinct(groups.iter().map(|group| group.key.placement.clone()));
+    groups.sort_by_key(|Group { key, .. }| {
+        let protocol = protocols.iter().position(|protocol| *protocol == key.protocol);
+        let placement = placements.iter().position(|placement| *placement == key.placement);
+        (protocol, key.run, placement, key.work, key.payload, key.clients, key.window)
+    });
     groups
 }
 
@@ -221,9 +227,10 @@ pub(crate) mod tests {
         let groups = of(rows);
         assert_eq!(groups.len(), 7);
         assert_eq!(groups.iter().map(|group| group.rows.len()).collect::<Vec<_>>(), [2, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(groups[3].key.payload, 65);
+        assert_eq!((groups[4].key.rest(), groups[5].key.rest()), ("split, work 7".to_owned(), "shared".to_owned()));
         // Protocol by protocol, though the other one came second.
         assert_eq!(groups[6].key.protocol, "http");
-        assert_eq!(groups[5].key.rest(), "split, work 7");
     }
 
     #[test]
