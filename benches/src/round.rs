@@ -110,10 +110,6 @@ fn silence(traffic: &Traffic) -> Duration {
     PATIENCE + 5 * traffic.patience + traffic.warmup + traffic.seconds
 }
 
-fn out_of_turn() -> io::Error {
-    io::Error::other("a child said something out of turn")
-}
-
 fn usage(server: &mut Process) -> io::Result<Usage> {
     server.tell(&Command::Usage)?;
     match server.report(PATIENCE)? {

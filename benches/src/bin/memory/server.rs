@@ -70,6 +70,8 @@ fn serve(Service { case, identity }: Service) -> io::Result<()> {
             candidate.serve(Job {
                 listener,
                 protocol,
+                // That is for the floor, which is not among them.
+                request: 1,
                 identity,
                 runtime,
                 topology: Topology::SINGLE,
