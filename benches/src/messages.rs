@@ -121,6 +121,8 @@ pub struct Usage {
     pub cpu: Duration,
     /// How long the main thread could have run, but had no core; zero if the system does not say.
     pub waited: Duration,
+    /// For how many messages it has [worked](crate::work), if it tells.
+    pub worked: Option<u64>,
     /// The largest resident set so far.
     pub peak_rss_kib: u64,
 }

@@ -1,6 +1,6 @@
 //! What a process is allowed to run on, and what it has used.
 
-use crate::messages::Usage;
+use crate::{messages::Usage, work};
 use rustix::{
     process::{Resource, Rlimit, getrlimit, setrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
@@ -26,12 +26,14 @@ pub fn pin(cores: &[usize]) -> io::Result<()> {
 
 /// What this process has used up to now.
 pub fn usage() -> io::Result<Usage> {
-    usage_of(std::process::id(), clock(ClockId::Monotonic), clock(ClockId::ProcessCPUTime))
+    let worked = Some(work::messages());
+    let usage = usage_of(std::process::id(), clock(ClockId::Monotonic), clock(ClockId::ProcessCPUTime))?;
+    Ok(Usage { worked, ..usage })
 }
 
 /// What the process of that number has used, by its own clocks and the system's word.
 pub fn usage_of(id: u32, at: Duration, cpu: Duration) -> io::Result<Usage> {
-    Ok(Usage { at, cpu, waited: waited(id), peak_rss_kib: peak_rss_kib(id)? })
+    Ok(Usage { at, cpu, waited: waited(id), worked: None, peak_rss_kib: peak_rss_kib(id)? })
 }
 
 /// Allows as many open files as the system lets this process have.

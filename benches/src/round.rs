@@ -51,7 +51,7 @@ pub fn measure(group: &Group, entry: &Entry, settings: &Settings, (cores, identi
         Placement::Shared => shared(service, traffic),
     };
     match measured {
-        Ok(measured) => sample(measured),
+        Ok(measured) => sample(measured, settings.work > 0),
         Err(error) => Sample::failed(error.to_string()),
     }
 }
@@ -124,7 +124,10 @@ fn waited(from: Usage, to: Usage) -> f64 {
 }
 
 /// CPU time is a rate between two instants, and so are round trips; that way the instants need not be the same.
-fn sample((outcome, from, to, disturbed): Measured) -> Sample {
+fn sample((outcome, from, to, disturbed): Measured, has_work: bool) -> Sample {
+    if has_work && to.worked.is_some_and(|worked| worked < outcome.round_trips) {
+        return Sample::failed("it has worked for fewer messages than it has answered".to_owned());
+    }
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let cores = to.cpu.saturating_sub(from.cpu).as_secs_f64() / to.at.saturating_sub(from.at).as_secs_f64();
     let rate = outcome.round_trips as f64 / outcome.elapsed.as_secs_f64();
@@ -167,11 +170,15 @@ mod tests {
             at: Duration::from_millis(at),
             cpu: Duration::from_millis(cpu),
             waited: Duration::ZERO,
+            worked: Some(999),
             peak_rss_kib: 2048,
         };
         let outcome = Outcome { round_trips: 1000, elapsed: Duration::from_secs(1), ..Outcome::default() };
-        let sample = sample((outcome, at(5000, 100), at(7000, 1100), None));
-        assert_eq!((sample.round_trips_per_s, sample.cpu_percent, sample.peak_rss_mib), (1000.0, 50.0, 2.0));
-        assert!((sample.cpu_ns_per_round_trip - 500_000.0).abs() < 1e-6);
+        let measured = (outcome, at(5000, 100), at(7000, 1100), None);
+        let valid = sample(measured.clone(), false);
+        assert_eq!((valid.round_trips_per_s, valid.cpu_percent, valid.peak_rss_mib), (1000.0, 50.0, 2.0));
+        assert!((valid.cpu_ns_per_round_trip - 500_000.0).abs() < 1e-6);
+        // One message too few.
+        assert!(sample(measured, true).error.unwrap().contains("worked for fewer messages"));
     }
 }

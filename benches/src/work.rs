@@ -1,13 +1,16 @@
 //! What a handler does for each message, beside sending it back: arithmetic that nothing can leave out.
 //!
-//! A process serves one job, so that how much it is belongs to the process, and a candidate only says [`message`].
+//! A process serves one job, so that how much it is belongs to the process, and a candidate only says [`message`]. How
+//! often it did is looked at in the end: who has answered more than that has not worked.
 
 use std::{
     hint::black_box,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 static ROUNDS: AtomicU32 = AtomicU32::new(0);
+
+static MESSAGES: AtomicU64 = AtomicU64::new(0);
 
 /// What is mixed. `peers/beast_echo.cpp` has the same numbers.
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -24,12 +27,19 @@ pub fn rounds() -> u32 {
     ROUNDS.load(Ordering::Relaxed)
 }
 
+/// For how many messages it was done, if there is some to do.
+#[must_use]
+pub fn messages() -> u64 {
+    MESSAGES.load(Ordering::Relaxed)
+}
+
 /// Does the work of one message.
 #[inline]
 pub fn message() {
     let rounds = rounds();
     if rounds > 0 {
         black_box(mix(black_box(SEED), rounds));
+        MESSAGES.fetch_add(1, Ordering::Relaxed);
     }
 }
 
