@@ -116,7 +116,7 @@ async fn hold_all<M: Speaks, F: Future<Output = Result<Conn<M>, BoxError>>>(
             send_half(conn, &message).await?;
         }
     }
-    if state == State::AfterKeepAlive && matches!(job.case.protocol, Protocol::Ws | Protocol::Wss) {
+    if state == State::AfterKeepAlive {
         all = try_join_all(all.into_iter().map(pinged)).await?;
     }
     send(&mut io::stdout().lock(), &Report::Ready)?;

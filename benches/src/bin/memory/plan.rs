@@ -60,7 +60,9 @@ pub(crate) struct Case {
 impl Case {
     /// What is subtracted from it to leave the library's part.
     pub(crate) fn is_base_of(&self, other: &Self) -> bool {
-        self.candidate == BARE && self.runtime == other.runtime && self.state == other.state
+        // A bare task says nothing by itself.
+        let state = if other.state == State::AfterKeepAlive { State::AfterTraffic } else { other.state };
+        self.candidate == BARE && self.runtime == other.runtime && self.state == state
     }
 }
 
@@ -100,9 +102,9 @@ fn all(connections: usize, heavy: usize) -> Vec<Case> {
     let mut add = |candidate: &str, runtime, protocol, deflate: bool| {
         let is_peer = ![BARE, RUSTLS, BYTEWISE].contains(&candidate);
         let connections = if is_peer || deflate || runtime == Runtime::Blocking { heavy } else { connections };
-        let keeps_alive = candidate == BARE || (candidate == BYTEWISE && deflate);
         for state in [State::Idle, State::AfterSmall, State::AfterTraffic, State::AfterKeepAlive, State::Active] {
-            if state != State::AfterKeepAlive || keeps_alive {
+            // What a sign of life makes a difference to.
+            if state != State::AfterKeepAlive || deflate {
                 all.push(Case { candidate: candidate.to_owned(), runtime, protocol, deflate, state, connections });
             }
         }
