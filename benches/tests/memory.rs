@@ -55,7 +55,7 @@ fn all_that_is_planned_is_measured() {
         assert!(expected.contains(&title(row)), "{row}");
         assert_eq!((&row["name"], &row["error"]), (&"memory/connections".into(), &Value::Null));
         // The task or the thread, and what belongs to the socket.
-        assert!(row["bytes_per_connection"].as_f64().unwrap() > 100.0, "{row}");
+        assert!(row["bytes_per_connection"].as_f64().unwrap() > 0.0, "{row}");
         let is_bare = row["impl"] == "bare";
         assert_eq!(row["library_bytes_per_connection"].is_null(), is_bare, "{row}");
         assert!(is_bare || row["library_bytes_per_connection"].as_f64().unwrap() > 0.0, "{row}");
@@ -88,14 +88,17 @@ fn the_table_has_a_part_for_each_who() {
 
 #[test]
 fn what_fails_is_a_row_with_an_error_and_the_rest_goes_on() {
-    // nexus-web refuses a message that is longer than its buffer.
-    let output = memory("--connections 2 --message 3000000 --filter nexus-web/tokio/ws/a --json -");
+    // A server that may not have as many descriptors as it has connections.
+    let memory = concat!("ulimit -n 40; exec ", env!("CARGO_BIN_EXE_memory"));
+    let arguments = "--connections 64 --heavy 2 --filter tokio/ws/idle --json -";
+    let output = Command::new("sh").args(["-c", &format!("{memory} {arguments}")]).output().unwrap();
     let lines: Vec<Value> =
         String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let of = |state: &str| lines.iter().find(|row| row["impl"] == "nexus-web" && row["state"] == state).unwrap();
+    let of = |who: &str| lines.iter().find(|row| row["impl"] == who).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(of("after-traffic")["error"].is_string() && of("after-traffic")["bytes_per_connection"].is_null());
-    assert!(of("after-small")["error"].is_null() && of("active")["bytes_per_connection"].is_f64());
+    assert!(of("bytewise")["error"].is_string() && of("bytewise")["bytes_per_connection"].is_null());
+    // Of these there are two.
+    assert!(of("tungstenite")["error"].is_null() && of("tungstenite")["bytes_per_connection"].is_f64());
 }
 
 #[test]

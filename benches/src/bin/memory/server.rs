@@ -8,7 +8,7 @@ use crate::{
 use bytewise_bench::{
     candidates::{self, BYTEWISE, Job},
     messages::{receive, send},
-    options::{self, Runtime, Topology},
+    options::{self, Topology},
     process,
 };
 use std::{
@@ -23,9 +23,6 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Nothing changes any more if so many looks in a row saw the same.
 const LOOKS: usize = 10;
-
-/// The same where a thread blocks, and wakes up once a second to free what it does not need.
-const LOOKS_BLOCKING: usize = 150;
 
 /// Something always changes if that does not come about for so long.
 const SETTLED_WITHIN: Duration = Duration::from_secs(40);
@@ -49,9 +46,8 @@ fn serve(Service { case, identity }: Service) -> io::Result<()> {
     // Its backlog is long, so that nobody is asked to try again.
     let listener = bytewise_net::bind_reuse_port(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     report(&Report::Listening(listener.local_addr()?.port()))?;
-    let looks = if case.runtime == Runtime::Blocking { LOOKS_BLOCKING } else { LOOKS };
-    thread::spawn(move || {
-        if let Err(error) = answer(looks) {
+    thread::spawn(|| {
+        if let Err(error) = answer() {
             let _ = report(&Report::Failed(error.to_string()));
         }
         std::process::exit(0);
@@ -95,13 +91,12 @@ fn as_compared(protocol: Protocol) -> io::Result<options::Protocol> {
 }
 
 /// Says what is held each time it is asked, until the end of the input.
-fn answer(looks: usize) -> io::Result<()> {
+fn answer() -> io::Result<()> {
     let mut input = io::stdin().lock();
     let mut without = None;
     while let Some(Measure { connections }) = receive(&mut input)? {
         let open = without.map(|open: usize| open + connections);
-        // With no connections there is nothing that blocks.
-        let (held, open) = settled(open, if connections > 0 { looks } else { LOOKS })?;
+        let (held, open) = settled(open)?;
         without.get_or_insert(open);
         report(&Report::Held(held))?;
     }
@@ -109,7 +104,7 @@ fn answer(looks: usize) -> io::Result<()> {
 }
 
 /// What is held, and how many descriptors are open, once so many are, and nothing changes any more.
-fn settled(wanted: Option<usize>, looks: usize) -> io::Result<(Held, usize)> {
+fn settled(wanted: Option<usize>) -> io::Result<(Held, usize)> {
     let begun = Instant::now();
     let (mut last, mut same) = ((0, 0), 0);
     loop {
@@ -119,7 +114,7 @@ fn settled(wanted: Option<usize>, looks: usize) -> io::Result<(Held, usize)> {
         let is_awaited = wanted.is_none_or(|wanted| wanted == open);
         same = if now == last && is_awaited { same + 1 } else { 0 };
         last = now;
-        if same == looks {
+        if same == LOOKS {
             let resident = usize::try_from(process::rss_kib()?).unwrap_or(usize::MAX).saturating_mul(1024);
             return Ok((Held { allocated: now.0, resident }, open));
         }

@@ -18,8 +18,6 @@ pub(crate) fn framing() -> LengthPrefix {
 pub(crate) enum Heard<'b> {
     /// Bytes of the echo; whether they are the last.
     Echo(&'b [u8], bool),
-    /// Whether it is there.
-    Ping,
     Other,
 }
 
@@ -29,6 +27,11 @@ pub(crate) trait Speaks: Machine + Sized {
     fn ask(&mut self, message: &[u8], tx: &mut SendBuf) -> Result<(), BoxError>;
 
     fn hear<'e>(event: Self::Event<'e>) -> Heard<'e>;
+
+    /// Whether the server asks for a sign of life.
+    fn is_ping(_: &Self::Event<'_>) -> bool {
+        false
+    }
 
     /// Frees what it does not need while it is quiet: it is the server that is measured.
     fn rest(&mut self) {}
@@ -69,9 +72,12 @@ impl Speaks for ws::Connection {
     fn hear<'e>(event: Self::Event<'e>) -> Heard<'e> {
         match event {
             ws::Event::Binary(data) => Heard::Echo(data, true),
-            ws::Event::Ping(_) => Heard::Ping,
             _ => Heard::Other,
         }
+    }
+
+    fn is_ping(event: &Self::Event<'_>) -> bool {
+        matches!(event, ws::Event::Ping(_))
     }
 
     fn rest(&mut self) {
