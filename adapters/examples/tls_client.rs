@@ -25,6 +25,7 @@ use rustls::{
 use std::{
     env,
     io::{Write, stdout},
+    process::ExitCode,
     sync::Arc,
 };
 
@@ -81,7 +82,18 @@ fn echo_blocking(mut ws: blocking::WsConn, text: &str) -> Result<(), BoxError> {
     Ok(ws.close()?)
 }
 
-fn main() -> Result<(), BoxError> {
+fn main() -> ExitCode {
+    // In words, which `main` by itself would not use.
+    run().map_or_else(
+        |error| {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+fn run() -> Result<(), BoxError> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [runtime, file, method, url, body @ ..] = &arguments[..] else {
         return Err("tls_client RUNTIME CERTIFICATES GET|POST|ECHO URL [BODY]".into());
